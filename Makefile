@@ -1,0 +1,64 @@
+# One command for each thing that a developer does; `make` lists them. Each installs what it needs by itself.
+
+PYTHON ?= python3
+N ?= 20000
+
+pip = $(1)/bin/python -m pip install --quiet --disable-pip-version-check
+# Without PYSPARK_PYTHON, Spark starts its workers with whatever python3 the PATH offers.
+python = PYSPARK_PYTHON='$(CURDIR)/$(1)/bin/python' $(1)/bin/python
+find_java = $(1)/bin/python -c 'from data_skip.spark.java import ensure_java; ensure_java()' 2>/dev/null
+
+# $(call install,VENV,CONSTRAINTS): pyspark is named so that --upgrade reaches it where no constraint holds it.
+define install
+	@$(call pip,$(1)) --upgrade -e '.[dev]' pyspark -c $(2)
+	@$(call find_java,$(1)) || $(call pip,$(1)) -e '.[java]' -c $(2) \
+		|| { echo 'Spark needs Java: install OpenJDK 17 or 21, then run this again.' >&2; exit 1; }
+	@touch $(1)/.installed
+endef
+
+.PHONY: help install demo test test-newest lint format fuzz bench clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+install: .venv/.installed ## install into .venv, with the versions of constraints.txt
+
+demo: .venv/.installed ## index a small lake of real data and watch Spark skip most of it
+	@$(call python,.venv) -m sample_data.demo
+
+test: .venv/.installed ## run the tests
+	@$(call python,.venv) -m pytest
+
+test-newest: .venv-newest/.installed ## run the same tests on the newest pyspark 4.x
+	@$(call python,.venv-newest) -m pytest
+
+lint: .venv/.installed ## check style, format and types
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+
+format: .venv/.installed ## repair style and format where that can be done by itself
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+
+fuzz: .venv/.installed ## compare rows with and without skipping on N=20000 random predicates
+	@DATA_SKIP_EXAMPLES=$(N) $(call python,.venv) -m pytest tests/differential
+
+bench: .venv/.installed ## measure what skipping adds to the planning of a query
+	@$(call python,.venv) benchmarks/overhead.py
+
+clean: ## remove the environments and everything that tools left behind
+	rm -rf .venv .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.installed: pyproject.toml constraints.txt
+	@echo 'Installing into .venv (a minute or two)'
+	@$(PYTHON) -m venv .venv
+	$(call install,.venv,constraints.txt)
+
+.venv-newest/.installed: pyproject.toml constraints.txt
+	@echo 'Installing into .venv-newest (a minute or two)'
+	@$(PYTHON) -m venv .venv-newest
+	@grep -Ev '^(pyspark|py4j)==' constraints.txt > .venv-newest/constraints.txt
+	$(call install,.venv-newest,.venv-newest/constraints.txt)

@@ -1,0 +1,38 @@
+"""data-skip: extensible data skipping for PySpark.
+
+    import data_skip
+    from data_skip import MinMax, Suffix
+
+    skipping = data_skip.enable(spark)
+    skipping.table("data/weather").create_index(MinMax("temp"), Suffix("city", 4))
+    spark.sql("SELECT max(temp) FROM parquet.`data/weather` WHERE temp > 101 AND city LIKE '%pur'")
+    print(skipping.report())
+"""
+
+from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.index import Index
+from data_skip.indexes.affix import Prefix, Suffix
+from data_skip.indexes.min_max import MinMax
+from data_skip.indexes.value_list import ValueList
+from data_skip.indexing import IndexReport
+from data_skip.report import QueryReport, ScanReport
+from data_skip.session import Skipping, disable, enable
+from data_skip.table import Description, Table
+
+__all__ = [
+    "DataSkipError",
+    "DataSkipWarning",
+    "Description",
+    "Index",
+    "IndexReport",
+    "MinMax",
+    "Prefix",
+    "QueryReport",
+    "ScanReport",
+    "Skipping",
+    "Suffix",
+    "Table",
+    "ValueList",
+    "disable",
+    "enable",
+]

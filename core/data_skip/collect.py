@@ -1,0 +1,140 @@
+"""Collecting records: one pass over the data, however many indexes.
+
+Spark reads the files with the table's own reader, evaluates every index expression, and hands Arrow batches to
+`_summarize` in its tasks, which cuts them at the borders of files and asks each index for the record of each piece. The driver
+merges the pieces of a file.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from data_skip.index import Index, Record
+
+FILE, REFUSED, READ_ALL = "data_skip_file", "data_skip_refused", "data_skip_read_all"
+OUTPUT = "file long, rows long, refused boolean, records binary"
+
+
+@dataclass
+class Collected:
+    """What one pass found about a file. A record is None where it is unknown."""
+
+    rows: int = 0
+    refused: bool = False
+    records: list[Record | None] = field(default_factory=list)
+
+
+def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -> dict[int, Collected]:
+    """The records of each file by its hash, from a DataFrame with columns FILE, REFUSED, READ_ALL and then every index's expressions in order.
+
+    A file with a refused row gets no records. `failures` is told of the first error of each index.
+    """
+    found: dict[int, Collected] = {}
+    for piece in rows.mapInArrow(_summarizer(indexes), OUTPUT).collect():
+        records, errors = pickle.loads(piece["records"])
+        for i, error in errors.items():
+            failures.setdefault(indexes[i], error)
+        file = found.get(piece["file"])
+        if file is None:
+            found[piece["file"]] = Collected(piece["rows"], piece["refused"], records)
+        else:
+            file.rows += piece["rows"]
+            file.refused |= piece["refused"]
+            file.records = _merged(indexes, file.records, records, failures)
+    return found
+
+
+def _merged(indexes: list[Index], a: list[Record | None], b: list[Record | None], failures: dict[Index, str]) -> list[Record | None]:
+    merged: list[Record | None] = []
+    for index, one, other in zip(indexes, a, b, strict=True):
+        try:
+            merged.append(None if one is None or other is None else index.merge(one, other))
+        except Exception as error:  # a plugin may do anything: its record is unknown
+            failures.setdefault(index, f"merge: {type(error).__name__}: {error}")
+            merged.append(None)
+    return merged
+
+
+def _summarizer(indexes: list[Index]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that runs in Spark's tasks: batches of rows to one row a piece of a file."""
+
+    def summarize(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        pieces: dict[int, tuple[int, bool, list[Record | None]]] = {}
+        errors: dict[int, str] = {}
+        failures: dict[Index, str] = {}
+        for batch in batches:
+            for start, end in _pieces(batch.column(FILE)):
+                part = batch.slice(start, end - start)
+                file, refused = part.column(FILE)[0].as_py(), bool(np.any(part.column(REFUSED).to_numpy(zero_copy_only=False)))
+                records = _records(indexes, [physical(column) for column in part.columns[3:]], errors)
+                if file in pieces:
+                    rows, before, known = pieces[file]
+                    pieces[file] = rows + len(part), before or refused, _merged(indexes, known, records, failures)
+                else:
+                    pieces[file] = len(part), refused, records
+        errors |= {i: failures[index] for i, index in enumerate(indexes) if index in failures}
+        for file, (rows, refused, records) in pieces.items():
+            packed = pickle.dumps((records, errors))
+            yield pa.RecordBatch.from_pydict({"file": [file], "rows": [rows], "refused": [refused], "records": [packed]})
+
+    return summarize
+
+
+def _pieces(files: pa.Array) -> list[tuple[int, int]]:
+    """The stretches of a batch that come from one file each."""
+    if len(files) == 0:
+        return []
+    ids = files.to_numpy(zero_copy_only=False)
+    cuts = (np.flatnonzero(ids[1:] != ids[:-1]) + 1).tolist()
+    return list(zip([0, *cuts], [*cuts, len(ids)], strict=True))
+
+
+def _records(indexes: list[Index], columns: list[pa.Array], errors: dict[int, str]) -> list[Record | None]:
+    records: list[Record | None] = []
+    for i, index in enumerate(indexes):
+        count = len(index.expressions)
+        values, columns = columns[:count], columns[count:]
+        try:
+            for array in values:
+                array.validate(full=True)  # text that is no UTF-8 has no order that all readers agree on
+            records.append(index.collect(*values))
+        except Exception as error:  # a plugin may do anything: its record is unknown
+            errors.setdefault(i, f"collect: {type(error).__name__}: {error}")
+            records.append(None)
+    return records
+
+
+def physical(array: pa.Array) -> pa.Array:
+    """Values in Spark's own representation: days for dates, microseconds for timestamps."""
+    return array.cast(physical_type(array.type)) if array.type != physical_type(array.type) else array
+
+
+def physical_type(type_: pa.DataType) -> pa.DataType:
+    """The Arrow type in which values of an Arrow type are kept in records."""
+    if pa.types.is_date32(type_):
+        return pa.int32()
+    return pa.int64() if pa.types.is_timestamp(type_) else type_
+
+
+def with_expressions(frame: DataFrame, indexes: list[Index], malformed: str | None) -> DataFrame:
+    """The DataFrame that `collect` takes, from one that reads the files.
+
+    malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
+    columns that a query reads, so every column is asked for here, and a file with such a record is refused.
+    """
+    refused, read_all = F.lit(False), F.lit(False)
+    if malformed:
+        refused = F.col(f"`{malformed}`").isNotNull()
+        read_all = reduce(or_, (F.col(f"`{name}`").isNull() for name in frame.columns if name != malformed), read_all)
+    file = F.xxhash64(F.col("_metadata.file_path"))
+    expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.expressions)]
+    return frame.select(file.alias(FILE), refused.alias(REFUSED), read_all.alias(READ_ALL), *expressions)

@@ -1,0 +1,108 @@
+"""What the store keeps of an index besides its records: what it is, and how the rows were read that it was collected from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from data_skip.expression import Call, Column, Expression, decode
+
+SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text")
+BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
+
+# Options that choose files or only say how a schema is inferred: they do not change what a row holds.
+_WITHOUT_EFFECT = frozenset(
+    ["path", "paths", "basepath", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter", "ignorecorruptfiles", "ignoremissingfiles", "mergeschema", "inferschema", "samplingratio", "serialization.format", "compression", "prefersdate"]
+)
+_EVERY_FORMAT = ("spark.sql.caseSensitive", "spark.sql.legacy.charVarcharAsString", "spark.sql.readSideCharPadding")
+_SETTINGS = {
+    "parquet": (
+        "spark.sql.parquet.binaryAsString",
+        "spark.sql.parquet.int96AsTimestamp",
+        "spark.sql.parquet.inferTimestampNTZ.enabled",
+        "spark.sql.parquet.datetimeRebaseModeInRead",
+        "spark.sql.parquet.int96RebaseModeInRead",
+        "spark.sql.parquet.fieldId.read.enabled",
+    ),
+    "orc": ("user.timezone",),
+    "avro": ("spark.sql.avro.datetimeRebaseModeInRead", "user.timezone"),
+    "csv": ("spark.sql.session.timeZone", "spark.sql.legacy.timeParserPolicy", "user.timezone"),
+    "json": ("spark.sql.session.timeZone", "spark.sql.legacy.timeParserPolicy", "user.timezone"),
+    "text": (),
+}
+_OF_EXPRESSIONS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.legacy.timeParserPolicy", "user.timezone")
+
+
+def reader_of(description: Mapping[str, Any], settings: Any, trees: Iterable[Expression]) -> dict[str, Any]:
+    """How a scan turns files into the values of some expressions: equal readers see equal values in equal files.
+
+    `description` is that of a Scan, `settings` its method that looks up settings of the session.
+    """
+    format_ = description["format"]
+    keys = (*_EVERY_FORMAT, *_SETTINGS.get(format_, ()))
+    if any(isinstance(tree, Call) for tree in trees):
+        keys = (*keys, *_OF_EXPRESSIONS)
+    options = {k.lower(): _plain(v) for k, v in description["options"].items() if k.lower() not in _WITHOUT_EFFECT}
+    return {
+        "format": format_,
+        "options": options,
+        "columns": _columns(description, trees),
+        "settings": settings(tuple(dict.fromkeys(keys))),
+    }
+
+
+def _plain(value: str) -> str:
+    return value.lower() if value.lower() in ("true", "false") else value
+
+
+def _columns(description: Mapping[str, Any], trees: Iterable[Expression]) -> list[Any]:
+    """Types (and defaults for files that lack the column) of what the expressions read; for text formats, of the whole schema."""
+    fields = json.loads(description["schema"])["fields"]
+    if description["format"] in BY_POSITION:
+        return [[field["name"], field["type"]] for field in fields]
+    defaults = {field["name"]: field.get("metadata", {}).get("EXISTS_DEFAULT") for field in fields}
+    columns = {node for tree in trees for node in tree.walk() if isinstance(node, Column)}
+    return sorted([list(c.path), c.type, defaults.get(c.path[0])] for c in columns)
+
+
+def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:
+    """The first difference of two readers, for people; "" where they are equal."""
+    for part in ("format", "columns"):
+        if collected[part] != query[part]:
+            return f"collected with {part} {collected[part]}, the query reads {query[part]}"
+    for part in ("options", "settings"):
+        old, new = collected[part], query[part]
+        for key in sorted(old.keys() | new.keys()):
+            if old.get(key) != new.get(key):
+                return f"collected with {key}={old.get(key, '(unset)')!r}, the query reads with {new.get(key, '(unset)')!r}"
+    return ""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """An index as the store keeps it: in the metadata of its column, as JSON."""
+
+    kind: str
+    expressions: tuple[str, ...]
+    parameters: dict[str, Any]
+    version: int
+    trees: tuple[Any, ...]
+    reader: dict[str, Any]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Definition:
+        """KeyError or ValueError for a text that is no definition."""
+        d = json.loads(text)
+        return cls(d["kind"], tuple(d["expressions"]), d["parameters"], d["version"], tuple(d["trees"]), d["reader"])
+
+    def bound_expressions(self) -> tuple[Expression, ...]:
+        """The trees of the expressions, as Spark optimised them when the index was created."""
+        return tuple(decode(tree) for tree in self.trees)
+
+    def __str__(self) -> str:
+        return f"{self.kind}({', '.join([*self.expressions, *(f'{k}={v!r}' for k, v in self.parameters.items())])})"

@@ -1,0 +1,51 @@
+"""Lists of distinct values in records: collecting, merging, and asking whether any value of a list passes a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_BITS = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
+
+
+def distinct(array: pa.Array, limit: int) -> list[Any] | None:
+    """The distinct non-null values; None beyond the limit. Numbers are distinct by their bits: -0.0 is not 0.0, NaN is one value."""
+    if bits := _BITS.get(array.type):
+        array = pc.if_else(pc.is_nan(array), pa.scalar(float("nan"), array.type), array)
+        values = array.view(bits).drop_null().unique().view(array.type)
+    else:
+        values = array.drop_null().unique()
+    return None if len(values) > limit else values.to_pylist()
+
+
+def merged_lists(a: list[Any] | None, b: list[Any] | None, limit: int) -> list[Any] | None:
+    """The distinct values of both; None (unknown) where one is, or beyond the limit: a list that overflowed stays overflowed."""
+    if a is None or b is None:
+        return None
+    merged = list({_identity(value): value for value in [*a, *b]}.values())
+    return None if len(merged) > limit else merged
+
+
+def _identity(value: Any) -> Any:
+    return repr(value) if isinstance(value, float) else value
+
+
+def any_of_list(lists: pa.ListArray, test: Callable[[pa.Array], pa.BooleanArray]) -> pa.BooleanArray:
+    """Whether any value of each list passes the test; null where the list is. Each distinct value is tested once."""
+    if isinstance(lists, pa.ChunkedArray):
+        lists = lists.combine_chunks()
+    values = lists.flatten()
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    owner = np.repeat(np.arange(len(lists)), lengths)
+    encoded = values if len(values) == 0 or values.type in _BITS else values.dictionary_encode()
+    if isinstance(encoded, pa.DictionaryArray):
+        passed = test(encoded.dictionary).to_numpy(zero_copy_only=False)[encoded.indices.to_numpy()]
+    else:
+        passed = test(values).to_numpy(zero_copy_only=False) if len(values) else np.zeros(0, dtype=bool)
+    result = np.zeros(len(lists), dtype=bool)
+    result[owner[np.asarray(passed, dtype=bool)]] = True
+    return pa.array(result, mask=lists.is_null().to_numpy(zero_copy_only=False))

@@ -1,0 +1,181 @@
+"""The WHERE tree of a scan, as Spark analysed and optimised it, decoded into Python.
+
+Three kinds of node: `Column` (a column of the table, or a field inside one), `Literal` (a constant) and `Call` (everything
+else). They compare by meaning, not by their place in a query, so that the tree of an index expression can be
+found again inside a predicate, and they take part in pattern matching:
+
+    match node:
+        case Call("GreaterThan", [Call("Length", [column]), Literal(n)]): ...
+
+A Call is the sequence of its children, so `case Call("Length", [column]), Literal(n)` matches the operands of a comparison.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a node stands in Spark's own tree: it means the same as node number `id` there, or as NOT of it."""
+
+    id: int
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A node. `type` is Spark's name of its data type, as `int`, `decimal(10,2)` or `string collate UNICODE`."""
+
+    type: str
+    source: Source | None = field(compare=False, repr=False)
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The operands; none for columns and literals."""
+        return ()
+
+    def walk(self) -> Iterator[Expression]:
+        """This node and all below it, from the top."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether Spark says that equal input gives equal output, here and everywhere below."""
+        return all(child.deterministic for child in self.children)
+
+
+@dataclass(frozen=True)
+class Column(Expression):
+    """A column of the table, or a field inside a struct column: its name parts, as `("address", "city")`."""
+
+    path: tuple[str, ...]
+    partition: bool = False
+    __match_args__ = ("path",)
+
+    def __str__(self) -> str:
+        return ".".join(part if part.isidentifier() else f"`{part}`" for part in self.path)
+
+
+@dataclass(frozen=True)
+class Literal(Expression):
+    """A constant in Spark's own representation: days for dates, microseconds since 1970 for timestamps, bytes for binary."""
+
+    value: Any = field(compare=False)
+    __match_args__ = ("value",)
+    _exact: str = field(init=False, repr=False)  # tells -0.0 from 0.0, and says that NaN is NaN
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_exact", repr(self.value))
+
+    def __str__(self) -> str:
+        return repr(self.value) if not isinstance(self.value, Decimal) else str(self.value)
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A literal value that has no Python form; equal to nothing but itself."""
+
+    identity: str
+
+
+@dataclass(frozen=True)
+class Call(Expression, Sequence[Expression]):
+    """An operator or function by the name of its Catalyst class, with its operands and scalar parameters."""
+
+    name: str
+    operands: tuple[Expression, ...]
+    parameters: str = ""  # JSON: hashable, and equal where the parameters are
+    own_deterministic: bool = True
+    __match_args__ = ("name", "operands")
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.operands
+
+    @property
+    def deterministic(self) -> bool:
+        return self.own_deterministic
+
+    def parameter(self, name: str) -> Any:
+        """A scalar constructor parameter of the Catalyst class, as `escapeChar` of Like; KeyError where it has none."""
+        return json.loads(self.parameters)[name]
+
+    def __len__(self) -> int:
+        return len(self.operands)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.operands[i]
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.operands))})"
+
+
+def negation(node: Expression) -> Call:
+    """NOT node."""
+    source = replace(node.source, negated=not node.source.negated) if node.source else None
+    return Call("boolean", source, "Not", (node,), "{}", node.deterministic)
+
+
+def decode(tree: Mapping[str, Any]) -> Expression:
+    """The expression of a tree as TreeEncoder.java writes it."""
+    type_, source = tree["type"], Source(tree["id"])
+    if "column" in tree:
+        return Column(type_, source, (tree["column"],), tree["partition"])
+    if "value" in tree:
+        return Literal(type_, source, _value(tree["value"]))
+    name, parameters = tree["name"], tree.get("parameters", {})
+    children = tuple(decode(child) for child in tree.get("children", ()))
+    if name == "GetStructField" and isinstance(children[0], Column):
+        return Column(type_, source, (*children[0].path, parameters["field"]), children[0].partition)
+    if name == "InSet":  # Spark's form of a long IN list of constants
+        element = children[0].type
+        children += tuple(Literal(element, None, _value(value)) for value in parameters.pop("values"))
+        name = "In"
+    text = json.dumps(parameters, sort_keys=True)
+    return Call(type_, source, name, children, text, tree["deterministic"])
+
+
+def _value(encoded: Mapping[str, Any]) -> Any:
+    ((kind, value),) = encoded.items()
+    match kind:
+        case "null":
+            return None
+        case "bool":
+            return value
+        case "int":
+            return int(value)
+        case "double":
+            return struct.unpack(">d", int(value).to_bytes(8, "big", signed=True))[0]
+        case "decimal":
+            return Decimal(value)
+        case "bytes":
+            return base64.b64decode(value)
+        case "array":
+            return tuple(_value(item) for item in value)
+        case "text":
+            try:
+                return base64.b64decode(value).decode("utf-8")
+            except UnicodeDecodeError:
+                return Opaque(value)
+    return Opaque(value)
+
+
+def plain_string(type_: str) -> bool:
+    """Whether values of this type are strings that Spark compares byte by byte: no collation but UTF8_BINARY."""
+    return type_ == "string"
+
+
+def conjuncts(node: Expression) -> list[Expression]:
+    """The operands of an AND, however deep; the node itself where it is none."""
+    if isinstance(node, Call) and node.name == "And":
+        return [part for child in node.operands for part in conjuncts(child)]
+    return [node]

@@ -1,0 +1,123 @@
+"""Index: the base class of every index."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from data_skip.clause import Field
+from data_skip.expression import Expression
+
+Record = dict[str, Any]  # field -> value; None: unknown
+
+
+class Index:
+    """A kind of metadata over one or more SQL expressions. A subclass says what is known about a file:
+
+        class MaxLength(Index):
+            fields = {"longest": pa.int32()}
+            def collect(self, values):
+                return {"longest": pc.max(pc.utf8_length(values)).as_py()}
+            def merge(self, a, b):
+                return {"longest": max(a["longest"], b["longest"])}
+
+    `Index("city")` takes SQL expressions; parameters (keyword arguments of `__init__`) go to `super().__init__` as keywords
+    and become attributes. A filter (see filters.py) says which predicates the index serves.
+
+    Values reach `collect` in Spark's own representation: dates as days since 1970 (int32), timestamps as microseconds (int64).
+    An error in `collect` or `merge`, or a field that is None, makes the record or field unknown: such a file is read.
+    """
+
+    fields: ClassVar[Mapping[str, pa.DataType]] = {}
+    version: ClassVar[int] = 1  # of the code that collects: raise it when records of the old code mean something else
+    expression_count: ClassVar[int | None] = 1  # how many expressions it takes; None: any number
+
+    def __init__(self, *expressions: str, **parameters: Any) -> None:
+        wanted = self.expression_count
+        if not expressions or (wanted is not None and len(expressions) != wanted):
+            raise ValueError(f"{type(self).__name__} takes {wanted or 'one or more'} SQL expression(s), not {len(expressions)}: {expressions}")
+        for expression in expressions:
+            if not isinstance(expression, str) or not expression.strip():
+                raise ValueError(f"{type(self).__name__} takes SQL expressions as non-empty strings, not {expression!r}")
+        self.expressions = expressions
+        self.parameters = parameters
+        for name, value in parameters.items():
+            setattr(self, name, value)
+
+    def refuse(self, types: tuple[str, ...]) -> str | None:
+        """Why the index cannot be built over expressions of these Spark types; None where it can."""
+        return None
+
+    def record_fields(self, types: tuple[pa.DataType, ...]) -> Mapping[str, pa.DataType]:
+        """The fields of a record, for expressions of these Arrow types."""
+        return self.fields
+
+    def collect(self, *values: pa.Array) -> Record:
+        """The record of one batch of a file's rows: an array of equal length for each expression, never empty."""
+        raise NotImplementedError
+
+    def merge(self, a: Record, b: Record) -> Record:
+        """The record of two batches of the same file. Batches come in any order."""
+        raise NotImplementedError
+
+    @property
+    def kind(self) -> str:
+        """The name of the class, by which an index is known in the store."""
+        return type(self).__name__
+
+    def __str__(self) -> str:
+        signature = inspect.signature(type(self)).parameters
+        told = {name: value for name, value in self.parameters.items() if name not in signature or signature[name].default != value}
+        return shown(self.kind, self.expressions, told)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Index) and (self.kind, self.expressions, self.parameters) == (other.kind, other.expressions, other.parameters)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.expressions))
+
+    @property
+    def column(self) -> str:
+        """The index's column in the store: `MinMax("temp")` lives in `min_max__temp`.
+
+        Letters, digits and `_` only, since engines refuse more. Where that, or their ignoring of case, would lose something
+        of the definition, its checksum makes the name unique.
+        """
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.kind).lower()
+        readable = re.sub(r"[^A-Za-z0-9_]+", "_", "_".join(self.expressions))
+        if not self.parameters and readable == self.expressions[0].lower():
+            return f"{words}__{readable}"
+        return f"{words}__{readable[:40].strip('_')}__{zlib.crc32(shown(self.kind, self.expressions, self.parameters).encode()):08x}"
+
+
+def shown(kind: str, expressions: tuple[str, ...], parameters: Mapping[str, Any]) -> str:
+    """An index as it is written in Python."""
+    return f"{kind}({', '.join([*expressions, *(f'{name}={value!r}' for name, value in parameters.items())])})"
+
+
+@dataclass(frozen=True)
+class BoundIndex:
+    """An index of a table, with its expressions as trees: what a filter gets to see. `index["max"]` is a field for clauses."""
+
+    index: Index
+    expressions: tuple[Expression, ...]
+
+    @property
+    def expression(self) -> Expression:
+        """The first (mostly the only) expression."""
+        return self.expressions[0]
+
+    def __getitem__(self, field: str) -> Field:
+        return Field(self.index.column, field, str(self.index))
+
+    def __str__(self) -> str:
+        return str(self.index)

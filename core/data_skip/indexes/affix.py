@@ -1,0 +1,167 @@
+"""Prefix and Suffix: the distinct beginnings (endings) of a file's strings; smaller than all its values, nearly as good for LIKE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from data_skip import filters
+from data_skip.clause import Clause, Computed
+from data_skip.distinct import any_of_list, distinct, merged_lists
+from data_skip.expression import Call, Expression, Literal
+from data_skip.filters import Indexes
+from data_skip.index import BoundIndex, Index, Record
+from data_skip.like import Affixes, affixes
+
+
+class _Affix(Index):
+    """Distinct affixes of `length` code points, up to `limit` a file (beyond it unknown). A string shorter than that is kept whole."""
+
+    def __init__(self, *expressions: str | int, length: int = 8, limit: int = 10_000) -> None:
+        if len(expressions) == 2 and isinstance(expressions[1], int):
+            expressions, length = expressions[:1], expressions[1]
+        for name, value in (("length", length), ("limit", limit)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+        super().__init__(*expressions, length=length, limit=limit)  # type: ignore[arg-type]
+
+    length: int
+    limit: int
+
+    def refuse(self, types: tuple[str, ...]) -> str | None:
+        return None if types == ("string",) else f"it takes a string without collation, not {types[0]}; cast the expression, or use ValueList"
+
+    def record_fields(self, types: tuple[pa.DataType, ...]) -> Mapping[str, pa.DataType]:
+        return {"affixes": pa.list_(pa.string()), "has_null": pa.bool_()}
+
+    def cut(self, strings: pa.Array) -> pa.Array:
+        """The affix of each string."""
+        raise NotImplementedError
+
+    def collect(self, *values: pa.Array) -> Record:
+        (array,) = values
+        return {"affixes": distinct(self.cut(array), self.limit), "has_null": array.null_count > 0}
+
+    def merge(self, a: Record, b: Record) -> Record:
+        return {"affixes": merged_lists(a["affixes"], b["affixes"], self.limit), "has_null": a["has_null"] or b["has_null"]}
+
+
+class Prefix(_Affix):
+    """The first `length` code points of each string: `Prefix("path", 8)`. Serves LIKE 'x%', =, IN and their NOT."""
+
+    def cut(self, strings: pa.Array) -> pa.Array:
+        return pc.utf8_slice_codeunits(strings, 0, self.length)
+
+
+class Suffix(_Affix):
+    """The last `length` code points of each string: `Suffix("city", 4)`. Serves LIKE '%x', =, IN and their NOT."""
+
+    def cut(self, strings: pa.Array) -> pa.Array:
+        return pc.utf8_slice_codeunits(strings, -self.length)
+
+
+@filters.on()
+def by_affix(node: Expression, indexes: Indexes) -> Iterator[Clause]:
+    """Predicates about how a string begins or ends, or what it is."""
+    for kind in (Prefix, Suffix):
+        for index in indexes.of(kind):
+            test = _test(node, index)
+            if test is not None:
+                text = f"{index} holds a value for {indexes.spark.sql(node)}"
+                yield _any_affix(index, test, _true_for_null(node, index.expression), text)
+
+
+Test = Callable[[pa.Array], pa.BooleanArray]
+
+
+def _test(node: Expression, index: BoundIndex) -> Test | None:
+    """Which affixes may belong to a string that satisfies the node; None where the node says nothing about them."""
+    target = index.expression
+    prefix, length = isinstance(index.index, Prefix), index.index.parameters["length"]
+    match node:
+        case Call("IsNull", [inner]) if inner == target:
+            return _none
+        case Call("EqualNullSafe", [inner, Literal(None)]) if inner == target:
+            return _none
+        case Call("IsNotNull", [inner]) if inner == target:
+            return _all
+        case Call("In", [inner, *constants]) if inner == target and (texts := _strings(constants)) is not None:
+            return _one_of([text[:length] if prefix else text[-length:] for text in texts])
+        case Call("Not", [inner]):
+            return _negated(inner, target, prefix, length)
+    found = affixes(node, target)
+    if found is None:
+        return None
+    known = found.prefix if prefix else found.suffix
+    known = known[:length] if prefix else known[-length:]
+    if found.whole:
+        return _one_of([known])
+    if not known:
+        return None
+    return lambda stored: pc.starts_with(stored, known) if prefix else pc.ends_with(stored, known)
+
+
+def _negated(node: Expression, target: Expression, prefix: bool, length: int) -> Test | None:
+    """Which affixes may belong to a string for which the node is false: an affix that settles that the node is true may not."""
+    match node:
+        case Call("In", [inner, *constants]) if inner == target and (texts := _strings(constants)) is not None:
+            if any(isinstance(c, Literal) and c.value is None for c in constants):
+                return _none  # x NOT IN ('a', NULL) is false or null
+            return _unless(_one_of([text for text in texts if len(text) < length]))
+    found = affixes(node, target)
+    match found:
+        case Affixes(text, _, whole=True) if len(text) < length:  # a shorter string is kept whole: the affix is the string
+            return _unless(_one_of([text]))
+        case Affixes(text, "", whole=False) if prefix and _name(node) == "StartsWith" and len(text) <= length:
+            return _unless(lambda stored: pc.starts_with(stored, text))
+        case Affixes("", text, whole=False) if not prefix and _name(node) == "EndsWith" and len(text) <= length:
+            return _unless(lambda stored: pc.ends_with(stored, text))
+    return None
+
+
+def _name(node: Expression) -> str:
+    return node.name if isinstance(node, Call) else ""
+
+
+def _strings(constants: list[Expression]) -> list[str] | None:
+    """The texts of plain string literals, less NULLs; None where something else is among them."""
+    values = [c.value for c in constants if isinstance(c, Literal) and c.type == "string"]
+    if len(values) != len(constants) or not all(v is None or isinstance(v, str) for v in values):
+        return None
+    return [v for v in values if v is not None]
+
+
+def _true_for_null(node: Expression, target: Expression) -> bool:
+    match node:
+        case Call("IsNull", [inner]) | Call("EqualNullSafe", [inner, Literal(None)]):
+            return inner == target
+        case Call("Not", [Call("EqualNullSafe", [inner, Literal(value)])]):
+            return inner == target and value is not None
+    return False
+
+
+def _none(stored: pa.Array) -> pa.BooleanArray:
+    return pa.array(np.zeros(len(stored), dtype=bool))
+
+
+def _all(stored: pa.Array) -> pa.BooleanArray:
+    return pa.array(np.ones(len(stored), dtype=bool))
+
+
+def _one_of(texts: list[str]) -> Test:
+    return lambda stored: pc.is_in(stored, value_set=pa.array(texts, pa.string()))
+
+
+def _unless(test: Test) -> Test:
+    return lambda stored: pc.invert(test(stored))
+
+
+def _any_affix(index: BoundIndex, test: Test, of_null: bool, text: str) -> Clause:
+    def may_match(stored: pa.ListArray, has_null: pa.BooleanArray) -> pa.BooleanArray:
+        found = any_of_list(stored, test)
+        return pc.or_kleene(found, has_null) if of_null else found
+
+    return Computed(text, (index["affixes"], index["has_null"]), may_match)

@@ -1,0 +1,115 @@
+"""What a query skipped, read, and why."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+
+KEPT_REPORTS = 100
+
+
+@dataclass
+class PredicateReport:
+    """One leaf of the WHERE: the clause that represents it and how many files it skips alone, or why it has none."""
+
+    predicate: str
+    clause: str = ""
+    files_skipped_alone: int = 0
+    why_not: str = ""
+
+
+@dataclass
+class ScanReport:
+    """One scan of one query."""
+
+    table: str
+    files_total: int = 0
+    files_read: int = 0
+    bytes_total: int = 0
+    bytes_read: int = 0
+    rows_known: int = 0
+    rows_kept: int = 0
+    files_unknown: int = 0
+    clause: str = ""
+    predicates: list[PredicateReport] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    milliseconds: float = 0.0
+
+    @property
+    def files_skipped(self) -> int:
+        """Files that Spark does not open."""
+        return self.files_total - self.files_read
+
+    @property
+    def bytes_skipped(self) -> int:
+        """Their size."""
+        return self.bytes_total - self.bytes_read
+
+    def __str__(self) -> str:
+        lines = [
+            f"scan of {self.table}",
+            f"  files    {self.files_read:,} read of {self.files_total:,}, {self.files_skipped:,} skipped"
+            + (f" ({self.files_unknown:,} without a fresh record, always read)" if self.files_unknown else ""),
+            f"  bytes    {human(self.bytes_read)} read of {human(self.bytes_total)}, {human(self.bytes_skipped)} skipped",
+            f"  rows     {self.rows_kept:,} in files read of {self.rows_known:,} in files with a record",
+            f"  clause   {self.clause or '(none: every file is read)'}",
+        ]
+        if self.predicates:
+            width = max(len(shorten(p.predicate)) for p in self.predicates)
+            for predicate in self.predicates:
+                said = f"skips {predicate.files_skipped_alone:,} alone" if predicate.clause else f"not used: {predicate.why_not}"
+                lines.append(f"    {shorten(predicate.predicate):<{width}}  {said}")
+        lines += [f"  note     {note}" for note in self.notes]
+        lines += [f"  error    {error} (its files are read)" for error in self.errors]
+        lines.append(f"  decided in {self.milliseconds:.1f} ms")
+        return "\n".join(lines)
+
+
+@dataclass
+class QueryReport:
+    """All scans with a predicate of one query. `execution_id` is Spark's, as in its UI."""
+
+    execution_id: str
+    scans: list[ScanReport] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        if not self.scans:
+            return "no query with a WHERE over files has run since data_skip.enable"
+        return "\n".join([f"query {self.execution_id}", *map(str, self.scans)])
+
+
+def shorten(text: str, width: int = 72) -> str:
+    """The text in one line of at most `width` characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def human(size: float) -> str:
+    """Bytes for people: 1536 as 1.5 KiB."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024 or unit == "TiB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    raise AssertionError
+
+
+class Reports:
+    """The reports of the last hundred queries; right with queries running at once, which Spark tells apart by execution id."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._queries: OrderedDict[str, dict[int, ScanReport]] = OrderedDict()
+
+    def add(self, execution_id: str, scan_number: int, scan: ScanReport) -> None:
+        """Keeps the report of one scan of a running query; a scan that is planned again replaces its first report."""
+        with self._lock:
+            self._queries.setdefault(execution_id, {})[scan_number] = scan
+            while len(self._queries) > KEPT_REPORTS:
+                self._queries.popitem(last=False)
+
+    def all(self) -> list[QueryReport]:
+        """The oldest first."""
+        with self._lock:
+            return [QueryReport(execution_id, list(scans.values())) for execution_id, scans in self._queries.items()]

@@ -1,0 +1,219 @@
+"""enable(spark): installs the rule, loads plugins, finds the index of a table."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import entry_points
+from posixpath import basename, dirname
+from threading import Lock
+from types import ModuleType
+from typing import Any
+from urllib.parse import quote
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+from data_skip.decide import Knowledge, decide, represent
+from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.filters import Filters
+from data_skip.index import Index
+from data_skip.indexes import affix, min_max, value_list
+from data_skip.report import QueryReport, Reports, ScanReport
+from data_skip.spark.bridge import Listing, Scan
+from data_skip.spark.jvm import shim
+from data_skip.store import DeltaStore, Snapshot, StoreError
+from data_skip.table import Table
+
+CORE = (min_max, value_list, affix)
+FOLDER = "_data_skip"  # beside the data: Spark ignores names that begin with an underscore
+SETTING = "spark.data_skip.enabled"
+log = logging.getLogger("data_skip")
+
+_sessions: dict[str, Skipping] = {}  # by Spark's own id of the session
+_sessions_lock = Lock()
+
+
+def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
+    """Makes every query of a running session skip files. Once per session; again returns the same Skipping.
+
+    index_root: a folder for the indexes of tables beside whose data nothing may be written; by default each index lies
+    in `_data_skip/` under the root of its table.
+    """
+    if not hasattr(spark, "_jsparkSession"):
+        raise DataSkipError("data-skip works inside the JVM of a classic SparkSession; this is a Spark Connect session, which gives no access to it")
+    key = spark._jsparkSession.sessionUUID()
+    with _sessions_lock:
+        known = _sessions.get(key)
+        if known is None or known.spark.sparkContext._jsc is None:
+            known = _sessions[key] = Skipping(spark, index_root)
+        elif index_root is not None and known.index_root != index_root.rstrip("/"):
+            raise DataSkipError(f"data-skip is enabled with index_root={known.index_root!r}; call data_skip.disable(spark) before enabling it with {index_root!r}")
+        return known
+
+
+def disable(spark: SparkSession) -> None:
+    """Takes data-skip out of a session; indexes stay where they are."""
+    with _sessions_lock:
+        known = _sessions.pop(spark._jsparkSession.sessionUUID(), None)
+    if known is not None:
+        known._uninstall()
+
+
+class Skipping:
+    """data-skip in one Spark session."""
+
+    def __init__(self, spark: SparkSession, index_root: str | None) -> None:
+        self.spark = spark
+        self.index_root = index_root.rstrip("/") if index_root else None
+        self._modules: list[ModuleType] = [*CORE, *_plugins()]
+        self._knowledge = _know(self._modules)
+        self._stores: dict[str, DeltaStore] = {}
+        self._reports = Reports()
+        self._logged: set[str] = set()
+        gateway = spark.sparkContext._gateway
+        ensure_callback_server_started(gateway)
+        self.shim = shim(gateway)
+        self.callback = _Callback(self)
+        self.shim.install(spark._jsparkSession, self.callback)
+
+    def _uninstall(self) -> None:
+        self.callback.skipping = None
+        self.shim.uninstall(self.spark._jsparkSession)
+
+    def table(
+        self,
+        name: str,
+        format: str | None = None,
+        schema: Any = None,
+        options: Mapping[str, str] | None = None,
+    ) -> Table:
+        """A table by its path, or by its name in the catalog. format, schema and options are those of `spark.read`, for a path.
+
+        Where they are not given and the path has an index, they are those that it was collected with.
+        """
+        return Table(self, name, format, schema, dict(options or {}))
+
+    def report(self) -> QueryReport:
+        """What the last query skipped and read, and why."""
+        reports = self._reports.all()
+        return reports[-1] if reports else QueryReport("")
+
+    def reports(self) -> list[QueryReport]:
+        """The reports of the last hundred queries, the oldest first."""
+        return self._reports.all()
+
+    @contextmanager
+    def disabled(self) -> Iterator[None]:
+        """Within, the session's queries skip nothing."""
+        before = self.spark.conf.get(SETTING, "true")
+        self.spark.conf.set(SETTING, "false")
+        try:
+            yield
+        finally:
+            self.spark.conf.set(SETTING, before)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The kinds of index and the filters of this session: the core's, and those of installed plugins."""
+        return self._knowledge
+
+    def learn(self, index: Index) -> None:
+        """Makes the module of an index's class known to the session, if no installed plugin has."""
+        if self._knowledge.kinds.get(index.kind) is not type(index):
+            self._modules.append(sys.modules[type(index).__module__])
+            self._knowledge = _know(self._modules)
+
+    def store(self, root: str) -> DeltaStore:
+        """Where the index of the table at a root path is, or would be."""
+        uri = f"{self.index_root}/{quote(root, safe='')}" if self.index_root else f"{root}/{FOLDER}"
+        return self._stores.setdefault(uri, DeltaStore(uri))
+
+    def find(self, roots: Sequence[str]) -> list[tuple[str, Snapshot]]:
+        """The indexes of the tables that some paths belong to: a path is a table's root, a partition of it, or one of its files."""
+        found: dict[str, Snapshot] = {}
+        for root in roots:
+            for candidate in _candidates(root):
+                snapshot = self.store(candidate).snapshot()
+                if snapshot is not None:
+                    found[candidate] = snapshot
+                    break
+        return list(found.items())
+
+    def decide(self, listing: Listing) -> tuple[Any, ScanReport]:
+        """Which files of a listing to read, and why."""
+        return decide(listing, self.find, self._knowledge)
+
+    def answer(self, listing: Listing) -> bytes:
+        """For the JVM: a byte a file, 1 to read it. Keeps the report."""
+        keep, report = self.decide(listing)
+        for error in set(report.errors) - self._logged:
+            self._logged.add(error)
+            log.warning("data-skip keeps the files of %s that it is unsure of: %s", report.table, error)
+        self._reports.add(listing.execution_id or "(outside of a query)", listing.scan.java.number(), report)
+        return bytes(keep.astype("uint8"))
+
+    def explain(self, scan: Scan) -> str:
+        """For the JVM: what `explain` says of a scan."""
+        found = self.find(scan.roots)
+        if not found:
+            return "no index"
+        return "; ".join(str(represent(scan, snapshot, self._knowledge, []).clause) for _, snapshot in found)
+
+
+def _candidates(path: str) -> Iterator[str]:
+    """The roots that a table which a path belongs to may have, the nearest first."""
+    path = path.rstrip("/")
+    yield path
+    path = dirname(path)
+    yield path
+    while "=" in basename(path):
+        path = dirname(path)
+        yield path
+
+
+def _plugins() -> list[ModuleType]:
+    modules = []
+    for entry_point in entry_points(group="data_skip.plugins"):
+        try:
+            modules.append(entry_point.load())
+        except Exception as error:
+            warnings.warn(f"plugin {entry_point.name} ({entry_point.value}) cannot be loaded and is left out: {error}", DataSkipWarning, stacklevel=4)
+    return modules
+
+
+def _know(modules: Sequence[ModuleType]) -> Knowledge:
+    kinds: dict[str, type[Index]] = {}
+    for module in modules:
+        for name, found in vars(module).items():
+            if isinstance(found, type) and issubclass(found, Index) and found is not Index and not name.startswith("_"):
+                if kinds.setdefault(found.__name__, found) is not found:
+                    other = kinds[found.__name__]
+                    raise DataSkipError(f"two plugins define an index {found.__name__}: {other.__module__} and {found.__module__}; uninstall one")
+    return Knowledge(kinds, Filters(modules))
+
+
+class _Callback:
+    """What the JVM calls, on whatever thread plans or runs a query: holds no state of a query."""
+
+    def __init__(self, skipping: Skipping) -> None:
+        self.skipping: Skipping | None = skipping
+
+    def apply(self, what: str, java: Any) -> Any:
+        """`list`: a Listing to a byte a file (null: read all). `explain`: a scan to text."""
+        skipping = self.skipping
+        if skipping is None:
+            return None if what == "list" else "disabled"
+        try:
+            return skipping.answer(Listing(java)) if what == "list" else skipping.explain(Scan(java))
+        except StoreError as error:
+            return None if what == "list" else str(error)
+        except Exception as error:
+            log.warning("data-skip skipped nothing: %s: %s", type(error).__name__, error)
+            return None if what == "list" else f"{type(error).__name__}: {error}"
+
+    class Java:
+        implements = ("java.util.function.BiFunction",)

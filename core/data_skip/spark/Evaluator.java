@@ -1,0 +1,274 @@
+package data_skip;
+
+import java.io.ByteArrayInputStream;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.ipc.ArrowStreamReader;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.ByteType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.ShortType;
+import org.apache.spark.sql.types.TimestampNTZType;
+import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+
+/** Asks Spark: evaluates nodes of the query's own tree on given values of one sub-expression ("the target"). */
+public final class Evaluator {
+  private static final byte FALSE = 0;
+  private static final byte TRUE = 1;
+  private static final byte NULL = 2;
+  private static final byte ERROR = 3;
+
+  private final List nodes;
+
+  public Evaluator(List nodes) {
+    this.nodes = nodes;
+  }
+
+  private Expression node(int id) {
+    return (Expression) nodes.get(id);
+  }
+
+  /** The node, with every target replaced by the value in column 0; null when something else remains that needs a row. */
+  private Expression bind(int id, String targets) {
+    IdentityHashMap replaced = new IdentityHashMap();
+    String[] ids = targets.split(",");
+    for (int i = 0; i < ids.length; i++) {
+      Expression target = node(Integer.parseInt(ids[i]));
+      replaced.put(target, new BoundReference(0, target.dataType(), true));
+    }
+    Expression bound = replace(node(id), replaced);
+    return bound.references().isEmpty() && bound.deterministic() ? bound : null;
+  }
+
+  private static Expression replace(Expression expression, final IdentityHashMap replaced) {
+    if (replaced.containsKey(expression)) return (Expression) replaced.get(expression);
+    return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object child) {
+        return replace((Expression) child, replaced);
+      }
+    });
+  }
+
+  /**
+   * The truth of boolean node `id` for each value of the first column of an Arrow stream.
+   * One byte a value: 0 false, 1 true, 2 null, 3 "Spark raises an error here".
+   */
+  public byte[] evaluate(int id, String targets, byte[] arrowStream) throws Exception {
+    Expression bound = bind(id, targets);
+    if (bound == null) return null;
+    BufferAllocator allocator = new RootAllocator();
+    ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(arrowStream), allocator);
+    try {
+      java.io.ByteArrayOutputStream result = new java.io.ByteArrayOutputStream();
+      VectorSchemaRoot root = reader.getVectorSchemaRoot();
+      while (reader.loadNextBatch()) {
+        ColumnVector[] columns = new ColumnVector[] {new ArrowColumnVector((FieldVector) root.getVector(0))};
+        ColumnarBatch batch = new ColumnarBatch(columns, root.getRowCount());
+        for (int i = 0; i < root.getRowCount(); i++) result.write(truth(bound, batch.getRow(i)));
+      }
+      return result.toByteArray();
+    } finally {
+      reader.close();
+      allocator.close();
+    }
+  }
+
+  private static byte truth(Expression bound, InternalRow row) {
+    try {
+      Object value = bound.eval(row);
+      return value == null ? NULL : ((Boolean) value).booleanValue() ? TRUE : FALSE;
+    } catch (Exception e) {
+      return ERROR;
+    }
+  }
+
+  /** The node in SQL, for reports. */
+  public String sql(int id) {
+    return node(id).sql();
+  }
+
+  /**
+   * Whether the local date never goes back in a time zone. It does in America/St_Johns, where clocks were turned back at 00:01.
+   * Recurring rules are checked for the years to 2200: they repeat.
+   */
+  public boolean datesAscend(String zone) {
+    java.time.zone.ZoneRules rules = org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId(zone).getRules();
+    List transitions = new ArrayList(rules.getTransitions());
+    for (int i = 0; i < rules.getTransitionRules().size(); i++) {
+      java.time.zone.ZoneOffsetTransitionRule rule = (java.time.zone.ZoneOffsetTransitionRule) rules.getTransitionRules().get(i);
+      for (int year = 1970; year < 2200; year++) transitions.add(rule.createTransition(year));
+    }
+    for (int i = 0; i < transitions.size(); i++) {
+      java.time.zone.ZoneOffsetTransition transition = (java.time.zone.ZoneOffsetTransition) transitions.get(i);
+      java.time.LocalDate last = transition.getDateTimeBefore().minusNanos(1).toLocalDate();
+      if (transition.getDateTimeAfter().toLocalDate().isBefore(last)) return false;
+    }
+    return true;
+  }
+
+  /**
+   * Bisects the domain of the target for a function f (node `function`) that is monotone on it, against constant c (node `constant`).
+   *
+   * Returns {"first", "reached", "passed", "last", "increasing", "null"}: f has a value on [first, last] (elsewhere it
+   * raises or gives NULL); `reached` is the smallest x there with f(x) >= c and `passed` the smallest with f(x) > c, or
+   * last + 1 (mirrored for a decreasing f: f(x) <= c, f(x) < c). "null" says whether f(NULL) is NULL. Numbers are ordinals, see `Domain`.
+   * Returns null where f has no value at the middle of the domain or none somewhere between first and last, or the type has no domain.
+   */
+  public String bisect(int function, int constant, String targets) {
+    try {
+      return search(function, constant, targets);
+    } catch (Exception e) {
+      return null;
+    }
+  }
+
+  private String search(int function, int constant, String targets) {
+    Expression bound = bind(function, targets);
+    Expression literal = node(constant);
+    DataType type = node(Integer.parseInt(targets.split(",")[0])).dataType();
+    if (bound == null || !literal.foldable() || !Domain.has(type)) return null;
+    Object c = literal.eval(null);
+    Probe probe = new Probe(bound, type, c);
+    if (c == null || !probe.hasValue(BigInteger.ZERO)) return null;
+    BigInteger first = probe.edge(Domain.smallest(type));
+    BigInteger last = probe.edge(Domain.largest(type));
+    boolean increasing = probe.order(first, last) <= 0;
+    BigInteger reached = probe.boundary(first, last, increasing, 0);
+    BigInteger passed = probe.boundary(first, last, increasing, 1);
+    boolean strict;
+    try {
+      strict = bound.eval(new GenericInternalRow(new Object[] {null})) == null;
+    } catch (Exception e) {
+      strict = false;
+    }
+    return first + "," + reached + "," + passed + "," + last + "," + increasing + "," + strict;
+  }
+
+  /** Evaluates f at ordinals of its domain and compares with c, in Spark's own order. */
+  private static final class Probe {
+    private final Expression bound;
+    private final DataType type;
+    private final Object constant;
+    private final scala.math.Ordering ordering;
+    private final Object[] slot = new Object[1];
+    private final InternalRow row = new GenericInternalRow(slot);
+
+    Probe(Expression bound, DataType type, Object constant) {
+      this.bound = bound;
+      this.type = type;
+      this.constant = constant;
+      this.ordering = org.apache.spark.sql.catalyst.util.TypeUtils.getInterpretedOrdering(bound.dataType());
+    }
+
+    private Object at(BigInteger ordinal) {
+      slot[0] = Domain.value(ordinal, type);
+      return bound.eval(row);
+    }
+
+    boolean hasValue(BigInteger ordinal) {
+      try {
+        return at(ordinal) != null;
+      } catch (Exception e) {
+        return false;
+      }
+    }
+
+    int order(BigInteger a, BigInteger b) {
+      return ordering.compare(at(a), at(b));
+    }
+
+    /** The ordinal nearest to `end` at which f still has a value, coming from 0. */
+    BigInteger edge(BigInteger end) {
+      if (hasValue(end)) return end;
+      BigInteger good = BigInteger.ZERO;
+      BigInteger bad = end;
+      while (bad.subtract(good).abs().compareTo(BigInteger.ONE) > 0) {
+        BigInteger middle = good.add(bad).divide(BigInteger.TWO);
+        if (hasValue(middle)) good = middle; else bad = middle;
+      }
+      return good;
+    }
+
+    /** The smallest x in [first, last] with sign(f(x) - c) >= wanted (for a decreasing f: c - f(x)), or last + 1. */
+    BigInteger boundary(BigInteger first, BigInteger last, boolean increasing, int wanted) {
+      BigInteger low = first;
+      BigInteger high = last.add(BigInteger.ONE);
+      while (low.compareTo(high) < 0) {
+        BigInteger middle = low.add(high).shiftRight(1);
+        int sign = Integer.signum(ordering.compare(at(middle), constant));
+        if ((increasing ? sign : -sign) >= wanted) high = middle; else low = middle.add(BigInteger.ONE);
+      }
+      return low;
+    }
+  }
+
+  /**
+   * The values of an ordered type, numbered in Spark's order: integers, days and microseconds by themselves, a decimal by its
+   * unscaled value, floating point numbers by their bits (-0.0 and 0.0 share 0; NaN comes right after infinity).
+   */
+  public static final class Domain {
+    static boolean has(DataType type) {
+      return width(type) > 0 || type instanceof DecimalType || type instanceof FloatType || type instanceof DoubleType;
+    }
+
+    private static int width(DataType type) {
+      if (type instanceof ByteType) return 8;
+      if (type instanceof ShortType) return 16;
+      if (type instanceof IntegerType || type instanceof DateType) return 32;
+      if (type instanceof LongType || type instanceof TimestampType || type instanceof TimestampNTZType) return 64;
+      return 0;
+    }
+
+    static BigInteger largest(DataType type) {
+      if (type instanceof DecimalType) return BigInteger.TEN.pow(((DecimalType) type).precision()).subtract(BigInteger.ONE);
+      if (type instanceof FloatType) return BigInteger.valueOf(Float.floatToIntBits(Float.POSITIVE_INFINITY) + 1L);
+      if (type instanceof DoubleType) return BigInteger.valueOf(Double.doubleToLongBits(Double.POSITIVE_INFINITY) + 1L);
+      return BigInteger.ONE.shiftLeft(width(type) - 1).subtract(BigInteger.ONE);
+    }
+
+    static BigInteger smallest(DataType type) {
+      if (type instanceof DecimalType) return largest(type).negate();
+      if (type instanceof FloatType || type instanceof DoubleType) return largest(type).subtract(BigInteger.ONE).negate();
+      return BigInteger.ONE.shiftLeft(width(type) - 1).negate();
+    }
+
+    static Object value(BigInteger ordinal, DataType type) {
+      if (type instanceof ByteType) return new Byte(ordinal.byteValue());
+      if (type instanceof ShortType) return new Short(ordinal.shortValue());
+      if (type instanceof IntegerType || type instanceof DateType) return new Integer(ordinal.intValue());
+      if (type instanceof DecimalType) {
+        DecimalType decimal = (DecimalType) type;
+        java.math.BigDecimal exact = new java.math.BigDecimal(ordinal, decimal.scale());
+        return Decimal.apply(exact, decimal.precision(), decimal.scale());
+      }
+      if (type instanceof FloatType) {
+        int bits = ordinal.intValue();
+        return new Float(bits >= 0 ? Float.intBitsToFloat(bits) : -Float.intBitsToFloat(-bits));
+      }
+      if (type instanceof DoubleType) {
+        long bits = ordinal.longValue();
+        return new Double(bits >= 0 ? Double.longBitsToDouble(bits) : -Double.longBitsToDouble(-bits));
+      }
+      return new Long(ordinal.longValue());
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package data_skip;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/** What reading and rewriting Catalyst's plans needs in more than one place. */
+public final class Plans {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private Plans() {}
+
+  /** Users turn skipping off with this setting of the session. */
+  public static boolean enabled(org.apache.spark.sql.internal.SQLConf conf) {
+    return "true".equals(conf.getConfString("spark.data_skip.enabled", "true"));
+  }
+
+  /** The one form of a path, that of `_metadata.file_path`: an escaped URI, without an empty authority. */
+  public static String uri(org.apache.hadoop.fs.Path path) {
+    return new org.apache.hadoop.fs.Path(path.toString()).toUri().toString();
+  }
+
+  public static String json(Object value) {
+    try {
+      return JSON.writeValueAsString(value);
+    } catch (com.fasterxml.jackson.core.JsonProcessingException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  public static scala.collection.immutable.Seq seq(List list) {
+    return scala.jdk.javaapi.CollectionConverters.asScala(list).toSeq();
+  }
+
+  public static scala.collection.immutable.Seq noFilters() {
+    return seq(new ArrayList());
+  }
+
+  /** The operands of a chain of ANDs. */
+  public static List conjuncts(Expression expression) {
+    List result = new ArrayList();
+    if (expression instanceof And) {
+      result.addAll(conjuncts(((And) expression).left()));
+      result.addAll(conjuncts(((And) expression).right()));
+    } else {
+      result.add(expression);
+    }
+    return result;
+  }
+
+  /** The same scan over another FileIndex. */
+  public static LogicalRelation withLocation(LogicalRelation scan, FileIndex location) {
+    HadoopFsRelation old = (HadoopFsRelation) scan.relation();
+    return withRelation(scan, location, old.dataSchema(), new HashMap(), scan.output());
+  }
+
+  /**
+   * The same scan for collecting: an unreadable file is an error, never an empty one. `malformed`, for text formats: one more
+   * column, in which each record is kept that could not be parsed; the scan then reads leniently, whatever the user's mode.
+   */
+  public static LogicalRelation forCollecting(LogicalRelation scan, FileIndex location, String malformed) {
+    StructType schema = ((HadoopFsRelation) scan.relation()).dataSchema();
+    List output = new ArrayList(scala.jdk.javaapi.CollectionConverters.asJava(scan.output()));
+    Map options = new HashMap();
+    options.put("ignoreCorruptFiles", "false");
+    options.put("ignoreMissingFiles", "false");
+    if (malformed != null) {
+      schema = schema.add(malformed, DataTypes.StringType);
+      output.add(org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttribute(schema.fields()[schema.length() - 1]));
+      options.put("mode", "PERMISSIVE");
+      options.put("columnNameOfCorruptRecord", malformed);
+      options.put("columnPruning", "false");
+    }
+    return withRelation(scan, location, schema, options, seq(output));
+  }
+
+  private static LogicalRelation withRelation(
+      LogicalRelation scan, FileIndex location, StructType dataSchema, Map changes, scala.collection.immutable.Seq output) {
+    HadoopFsRelation old = (HadoopFsRelation) scan.relation();
+    java.util.TreeMap options = new java.util.TreeMap(String.CASE_INSENSITIVE_ORDER);
+    options.putAll(scala.jdk.javaapi.CollectionConverters.asJava(old.options()));
+    options.putAll(changes);
+    HadoopFsRelation relation =
+        new HadoopFsRelation(
+            location, old.partitionSchema(), dataSchema, old.bucketSpec(), old.fileFormat(),
+            scala.collection.immutable.Map$.MODULE$.from(scala.jdk.javaapi.CollectionConverters.asScala(options)), old.sparkSession());
+    Object[] arguments = new Object[scan.productArity()];
+    for (int i = 0; i < arguments.length; i++) {
+      Object argument = scan.productElement(i);
+      arguments[i] = argument == old ? relation : argument == scan.output() ? output : argument;
+    }
+    return (LogicalRelation) scan.makeCopy(arguments);
+  }
+
+  /** The only file relation of a plan that merely selects from it; null where there is none. */
+  public static LogicalRelation onlyRelation(LogicalPlan plan) {
+    while (plan.children().size() == 1) plan = (LogicalPlan) plan.children().head();
+    boolean files = plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation;
+    return files ? (LogicalRelation) plan : null;
+  }
+
+  /** The expressions that a Project or the extraction of Python UDFs computes, by the id of the attribute that it gives them. */
+  public static Map computed(LogicalPlan plan) {
+    Map result = new HashMap();
+    if (plan instanceof Project) {
+      scala.collection.Iterator list = ((Project) plan).projectList().iterator();
+      while (list.hasNext()) {
+        Object named = list.next();
+        if (named instanceof Alias) result.put(((Alias) named).exprId(), ((Alias) named).child());
+      }
+    } else if (plan instanceof BaseEvalPython) {
+      BaseEvalPython python = (BaseEvalPython) plan;
+      for (int i = 0; i < python.udfs().size(); i++) {
+        result.put(((NamedExpression) python.resultAttrs().apply(i)).exprId(), python.udfs().apply(i));
+      }
+    }
+    return result;
+  }
+
+  /** The expression, with each attribute that `byId` names replaced. */
+  public static Expression substitute(Expression expression, final Map byId) {
+    if (byId.isEmpty()) return expression;
+    if (expression instanceof AttributeReference) {
+      Object replacement = byId.get(((AttributeReference) expression).exprId());
+      return replacement == null ? expression : (Expression) replacement;
+    }
+    return (Expression) expression.mapChildren(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object child) {
+            return substitute((Expression) child, byId);
+          }
+        });
+  }
+}

@@ -1,0 +1,98 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiFunction;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/** What Python calls: an object, since py4j cannot name classes that were compiled at run time. */
+public final class Shim {
+  /** Appends the rule to the session's optimizer. */
+  public void install(org.apache.spark.sql.classic.SparkSession session, BiFunction python) {
+    List rules = withoutRule(session);
+    rules.add(new SkippingRule(python));
+    session.experimental().extraOptimizations_$eq(Plans.seq(rules));
+  }
+
+  public void uninstall(org.apache.spark.sql.classic.SparkSession session) {
+    session.experimental().extraOptimizations_$eq(Plans.seq(withoutRule(session)));
+  }
+
+  /** By name: a Python that died (or was restarted) leaves a rule of another class loader behind. */
+  private static List withoutRule(org.apache.spark.sql.classic.SparkSession session) {
+    List rules = new ArrayList();
+    scala.collection.Iterator installed = session.experimental().extraOptimizations().iterator();
+    while (installed.hasNext()) {
+      Object rule = installed.next();
+      if (!rule.getClass().getName().equals("data_skip.SkippingRule")) rules.add(rule);
+    }
+    return rules;
+  }
+
+  /** The path that Spark reads for a path as users write it, in the form in which paths are compared. */
+  public String qualified(org.apache.spark.sql.classic.SparkSession session, String path) throws java.io.IOException {
+    org.apache.hadoop.fs.Path given = new org.apache.hadoop.fs.Path(path);
+    return Plans.uri(given.getFileSystem(session.sessionState().newHadoopConf()).makeQualified(given));
+  }
+
+  /** The scan of an analysed plan that merely selects from one file relation, with no predicate; null where it reads something else. */
+  public SkippingFileIndex scan(LogicalPlan analyzed, BiFunction python) {
+    LogicalRelation relation = Plans.onlyRelation(analyzed);
+    return relation == null || relation.isStreaming() ? null : new SkippingFileIndex(relation, null, python);
+  }
+
+  /** The scans with a skipping FileIndex in an optimised plan. */
+  public List skippingScans(LogicalPlan optimized) {
+    List result = new ArrayList();
+    if (optimized instanceof LogicalRelation) {
+      LogicalRelation scan = (LogicalRelation) optimized;
+      if (scan.relation() instanceof HadoopFsRelation) {
+        Object location = ((HadoopFsRelation) scan.relation()).location();
+        if (location instanceof SkippingFileIndex) result.add(location);
+      }
+    }
+    scala.collection.Iterator children = optimized.children().iterator();
+    while (children.hasNext()) result.addAll(skippingScans((LogicalPlan) children.next()));
+    return result;
+  }
+
+  /**
+   * The last column of an optimised SELECT, as JSON of an expression over the columns of the file relation below it.
+   * Null where the plan does more than select (a subquery, an aggregate, a window, ...).
+   */
+  public String expression(LogicalPlan optimized) {
+    if (!(optimized instanceof Project)) return null;
+    Expression expression = ((NamedExpression) ((Project) optimized).projectList().last()).toAttribute();
+    LogicalPlan plan = optimized;
+    while (!(plan instanceof LogicalRelation)) {
+      if (!(plan instanceof Project) && !(plan instanceof BaseEvalPython)) return null;
+      expression = Plans.substitute(expression, Plans.computed(plan));
+      plan = (LogicalPlan) plan.children().head();
+    }
+    return Plans.json(SkippingFileIndex.encoder((LogicalRelation) plan).encode(expression));
+  }
+
+  /**
+   * The same DataFrame, over some files of a listing only: those for which `keep` holds a 1. `malformed`: the name of a further
+   * column, in which a text format keeps each record that it could not parse; null for other formats.
+   */
+  public Object restricted(LogicalPlan analyzed, SkippingFileIndex.Listing listing, byte[] keep, String malformed) {
+    LogicalRelation old = Plans.onlyRelation(analyzed);
+    LogicalRelation chosen = Plans.forCollecting(old, new SkippingFileIndex.ChosenFiles(listing, keep), malformed);
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.scan().session(), replace(analyzed, old, chosen));
+  }
+
+  private static LogicalPlan replace(LogicalPlan plan, LogicalPlan old, LogicalPlan replacement) {
+    if (plan == old) return replacement;
+    List children = new ArrayList();
+    scala.collection.Iterator iterator = plan.children().iterator();
+    while (iterator.hasNext()) children.add(replace((LogicalPlan) iterator.next(), old, replacement));
+    return children.isEmpty() ? plan : (LogicalPlan) plan.withNewChildren(Plans.seq(children));
+  }
+}

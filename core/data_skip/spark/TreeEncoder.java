@@ -1,0 +1,239 @@
+package data_skip;
+
+import java.math.BigDecimal;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetArrayStructFields;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.UserDefinedType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * Encodes a Catalyst expression as nested maps, ready for JSON: class name, children, data type, literal value and every
+ * scalar constructor parameter (a Cast's time zone and ANSI mode among them), so that two trees are equal in Python only
+ * when they mean the same in Spark. What cannot be encoded becomes a text that equals nothing else, in this or any session.
+ *
+ * Each node gets a number, its place in `nodes`: Python names nodes by it when it asks Spark to evaluate one.
+ */
+public final class TreeEncoder {
+  /** Differs from session to session: an object known by its address only must not look equal to one of another session. */
+  private static final String SESSION = java.util.UUID.randomUUID().toString();
+
+  private final Map columns;
+  private final StructType partitionSchema;
+  public final List nodes = new ArrayList();
+
+  /** @param columns ExprId -> name of each output attribute of the relation. */
+  public TreeEncoder(Map columns, StructType partitionSchema) {
+    this.columns = columns;
+    this.partitionSchema = partitionSchema;
+  }
+
+  public Map encode(Expression expression) {
+    Map json = new LinkedHashMap();
+    json.put("id", new Integer(nodes.size()));
+    nodes.add(expression);
+    json.put("name", expression.getClass().getSimpleName());
+    json.put("type", typeName(expression.dataType()));
+    if (expression instanceof AttributeReference) {
+      encodeAttribute((AttributeReference) expression, json);
+    } else if (expression instanceof Literal) {
+      Literal literal = (Literal) expression;
+      json.put("value", value(literal.value(), literal.dataType()));
+    } else if (expression instanceof PlanExpression) {
+      json.put("parameters", single("plan", opaque(expression)));
+      json.put("deterministic", Boolean.FALSE);
+    } else {
+      json.put("children", encodeAll(operands(expression)));
+      json.put("parameters", parameters(expression));
+      json.put("deterministic", Boolean.valueOf(expression.deterministic()));
+    }
+    return json;
+  }
+
+  private void encodeAttribute(AttributeReference attribute, Map json) {
+    ExprId id = attribute.exprId();
+    if (!columns.containsKey(id)) {
+      json.put("parameters", single("attribute", opaque(attribute)));
+      json.put("deterministic", Boolean.TRUE);
+      return;
+    }
+    json.put("column", columns.get(id));
+    json.put("partition", Boolean.valueOf(partitionSchema.getFieldIndex(attribute.name()).isDefined()));
+  }
+
+  /** AND and OR are encoded with all operands of a chain side by side, so that a long chain is not a deep tree. */
+  private static List operands(Expression expression) {
+    List result = new ArrayList();
+    if (!(expression instanceof And) && !(expression instanceof Or)) {
+      scala.collection.Iterator children = expression.children().iterator();
+      while (children.hasNext()) result.add(children.next());
+      return result;
+    }
+    java.util.ArrayDeque open = new java.util.ArrayDeque();
+    open.push(expression);
+    while (!open.isEmpty()) {
+      Expression next = (Expression) open.pop();
+      if (next.getClass() == expression.getClass()) {
+        open.push(next.children().apply(1));
+        open.push(next.children().apply(0));
+      } else {
+        result.add(next);
+      }
+    }
+    return result;
+  }
+
+  private List encodeAll(List expressions) {
+    List result = new ArrayList();
+    for (int i = 0; i < expressions.size(); i++) result.add(encode((Expression) expressions.get(i)));
+    return result;
+  }
+
+  private Map parameters(Expression expression) {
+    if (expression instanceof GetStructField) {
+      GetStructField get = (GetStructField) expression;
+      return single("field", ((StructType) get.child().dataType()).fields()[get.ordinal()].name());
+    }
+    if (expression instanceof GetArrayStructFields) {
+      return single("field", ((GetArrayStructFields) expression).field().name());
+    }
+    if (expression instanceof InSet) {
+      InSet inSet = (InSet) expression;
+      return single("values", values(inSet.hset().iterator(), inSet.child().dataType()));
+    }
+    if (expression instanceof PythonUDF) return pythonFunction((PythonUDF) expression);
+    Map result = new LinkedHashMap();
+    scala.Product product = (scala.Product) expression;
+    for (int i = 0; i < product.productArity(); i++) {
+      Object element = product.productElement(i);
+      if (!holdsExpressions(element) && !(element instanceof ExprId)) {
+        result.put(product.productElementName(i), scalar(element));
+      }
+    }
+    return result;
+  }
+
+  /** A Python function is known by its pickled code: a function registered again under the same name is another one. */
+  private static Map pythonFunction(PythonUDF function) {
+    Map result = new LinkedHashMap();
+    result.put("name", function.name());
+    result.put("evalType", new Integer(function.evalType()));
+    try {
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      scala.collection.Iterator code = function.func().command().iterator();
+      while (code.hasNext()) digest.update(((Byte) code.next()).byteValue());
+      result.put("code", Base64.getEncoder().encodeToString(digest.digest()));
+    } catch (Exception e) {
+      result.put("code", opaque(function));
+    }
+    return result;
+  }
+
+  private static boolean holdsExpressions(Object element) {
+    if (element instanceof Expression) return true;
+    if (element instanceof scala.Option) {
+      return ((scala.Option) element).isDefined() && holdsExpressions(((scala.Option) element).get());
+    }
+    if (element instanceof scala.collection.Seq) {
+      scala.collection.Seq seq = (scala.collection.Seq) element;
+      return !seq.isEmpty() && holdsExpressions(seq.head());
+    }
+    if (element instanceof scala.Tuple2) return holdsExpressions(((scala.Tuple2) element)._1());
+    return false;
+  }
+
+  private static Object scalar(Object element) {
+    if (element == null || element instanceof String || element instanceof Number || element instanceof Boolean) return element;
+    if (element instanceof Character || element instanceof UTF8String) return element.toString();
+    if (element instanceof DataType) return typeName((DataType) element);
+    if (element instanceof Class) return ((Class) element).getName();
+    if (element instanceof Enum || element instanceof scala.Enumeration.Value) return element.toString();
+    if (element instanceof byte[]) return Base64.getEncoder().encodeToString((byte[]) element);
+    if (element instanceof scala.Option) {
+      return ((scala.Option) element).isEmpty() ? null : scalar(((scala.Option) element).get());
+    }
+    if (element instanceof scala.collection.Seq) {
+      List result = new ArrayList();
+      scala.collection.Iterator items = ((scala.collection.Seq) element).iterator();
+      while (items.hasNext()) result.add(scalar(items.next()));
+      return result;
+    }
+    if (element instanceof scala.Product) {
+      List result = new ArrayList();
+      result.add(element.getClass().getName());
+      scala.collection.Iterator items = ((scala.Product) element).productIterator();
+      while (items.hasNext()) result.add(scalar(items.next()));
+      return result;
+    }
+    return opaque(element);
+  }
+
+  private static String opaque(Object element) {
+    return "?" + element.getClass().getName() + "@" + System.identityHashCode(element) + "@" + SESSION;
+  }
+
+  /** The value of a literal in Spark's own representation: {"null": true}, {"int": ..}, {"text": base64}, ...; days for dates, microseconds for times. */
+  private static Object value(Object value, DataType type) {
+    if (value == null) return single("null", Boolean.TRUE);
+    if (type instanceof UserDefinedType) type = ((UserDefinedType) type).sqlType();
+    if (value instanceof Boolean) return single("bool", value);
+    if (value instanceof Float || value instanceof Double) {
+      return single("double", Long.toString(Double.doubleToLongBits(((Number) value).doubleValue())));
+    }
+    if (value instanceof Number) return single("int", value.toString());
+    if (value instanceof Decimal) {
+      BigDecimal decimal = ((Decimal) value).toJavaBigDecimal();
+      return single("decimal", decimal.toPlainString());
+    }
+    if (value instanceof UTF8String) {
+      return single("text", Base64.getEncoder().encodeToString(((UTF8String) value).getBytes()));
+    }
+    if (value instanceof byte[]) return single("bytes", Base64.getEncoder().encodeToString((byte[]) value));
+    if (value instanceof ArrayData && type instanceof ArrayType) {
+      DataType element = ((ArrayType) type).elementType();
+      ArrayData array = (ArrayData) value;
+      List result = new ArrayList();
+      for (int i = 0; i < array.numElements(); i++) {
+        result.add(value(array.isNullAt(i) ? null : array.get(i, element), element));
+      }
+      return single("array", result);
+    }
+    return single("opaque", opaque(value));
+  }
+
+  private static List values(scala.collection.Iterator items, DataType type) {
+    List result = new ArrayList();
+    while (items.hasNext()) result.add(value(items.next(), type));
+    return result;
+  }
+
+  private static Map single(String key, Object value) {
+    Map result = new LinkedHashMap();
+    result.put(key, value);
+    return result;
+  }
+
+  public static String typeName(DataType type) {
+    if (type instanceof UserDefinedType) return "udt " + type.getClass().getSimpleName();
+    return type.catalogString();
+  }
+}

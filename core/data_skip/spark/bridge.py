@@ -1,0 +1,107 @@
+"""One scan of a query, as the JVM hands it over: its description, its files, and the Spark that answers questions about it."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from data_skip.expression import Expression, Literal, decode
+from data_skip.monotone import Bisection
+
+
+class Scan:
+    """A SkippingFileIndex of the JVM."""
+
+    def __init__(self, java: Any) -> None:
+        self.java = java
+        self._settings: dict[tuple[str, ...], dict[str, str]] = {}
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """roots, format, options, schema, partitionSchema, predicate: see SkippingFileIndex.describe."""
+        found: dict[str, Any] = json.loads(self.java.description())
+        return found
+
+    @property
+    def roots(self) -> list[str]:
+        """The root paths that are read; of a catalog table first its location."""
+        return [root.rstrip("/") for root in self.description["roots"]]
+
+    @cached_property
+    def predicate(self) -> Expression:
+        """The WHERE tree of the scan."""
+        return decode(self.description["predicate"])
+
+    def settings(self, keys: tuple[str, ...]) -> dict[str, str]:
+        """The session's values of some settings, "" where unset."""
+        if keys not in self._settings:
+            self._settings[keys] = json.loads(self.java.settings(",".join(keys)))
+        return self._settings[keys]
+
+    @cached_property
+    def evaluator(self) -> Any:
+        """The Evaluator of the JVM, over the nodes of this scan's tree."""
+        return self.java.evaluator()
+
+    def truth(self, node: Expression, target: Expression, values: pa.Array) -> npt.NDArray[np.uint8] | None:
+        """See filters.Spark."""
+        if node.source is None:
+            return None
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, pa.schema([("value", values.type)])) as writer:
+            writer.write_batch(pa.record_batch([values], names=["value"]))
+        answer = self.evaluator.evaluate(node.source.id, _places(node, target), sink.getvalue().to_pybytes())
+        if answer is None:
+            return None
+        wanted = 0 if node.source.negated else 1
+        found = np.frombuffer(answer, dtype=np.uint8)
+        return np.where(found == 3, 2, found == wanted).astype(np.uint8)
+
+    def bisect(self, function: Expression, constant: Literal, target: Expression) -> Bisection | None:
+        """See monotone.AskSpark."""
+        if function.source is None or constant.source is None:
+            return None
+        answer = self.evaluator.bisect(function.source.id, constant.source.id, _places(function, target))
+        if answer is None:
+            return None
+        *ordinals, increasing, strict = answer.split(",")
+        first, reached, passed, last = map(int, ordinals)
+        return Bisection(first, reached, passed, last, increasing == "true", strict == "true")
+
+    def dates_ascend(self, zone: str) -> bool:
+        """See monotone.AskSpark."""
+        return bool(self.evaluator.datesAscend(zone))
+
+    def sql(self, node: Expression) -> str:
+        """The node as Spark writes it in SQL."""
+        if node.source is None:
+            return str(node)
+        text = str(self.evaluator.sql(node.source.id))
+        return f"NOT {text}" if node.source.negated else text
+
+
+def _places(node: Expression, target: Expression) -> str:
+    """The numbers of the target's occurrences in a node."""
+    return ",".join(str(part.source.id) for part in node.walk() if part == target and part.source)
+
+
+class Listing:
+    """The files that Spark would read for one scan."""
+
+    def __init__(self, java: Any) -> None:
+        self.java = java
+        self.scan = Scan(java.scan())
+        text = bytes(java.paths()).decode("utf-8")
+        self.paths = text.split("\n") if text else []
+        identities = np.frombuffer(bytes(java.identities()), dtype=">i8").astype(np.int64).reshape(-1, 2)
+        self.sizes, self.modification_times = identities[:, 0], identities[:, 1]
+
+    @property
+    def execution_id(self) -> str:
+        """Spark's number of the running query; "" outside of one."""
+        return str(self.java.executionId())

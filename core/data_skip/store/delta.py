@@ -1,0 +1,216 @@
+"""The index of a table as a Delta table of its own: one row a data file, one struct column an index.
+
+    path               string   relative to the table's root, escaped as in a URI
+    size               long     bytes
+    modification_time  long     milliseconds since 1970
+    row_count          long
+    min_max__temp      struct<min: double, ...>     the definition of the index, as JSON, in the column's metadata
+    ...
+
+Append-only. A record belongs to one version of a file (path, size, modification time): a file that changed has no record
+until it is collected again, and the old row is dead. So two writers never overwrite each other; where rows for the same
+version meet, each index takes the last row that holds a record of it. `compact` drops dead rows.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from data_skip.definition import Definition
+
+LAYOUT = 1  # of the store; a store of a later layout is left alone
+_LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
+_DEFINITION = b"data_skip.index"
+_KEYS = [pa.field("path", pa.string(), metadata={_LAYOUT_KEY: str(LAYOUT).encode()}), pa.field("size", pa.int64()), pa.field("modification_time", pa.int64())]
+_BASE = pa.schema([*_KEYS, pa.field("row_count", pa.int64())])
+_TRIES = 20
+
+
+class StoreError(Exception):
+    """The folder holds no readable index: says why, and what to do."""
+
+
+class FileKey(NamedTuple):
+    """One version of a data file; its path is relative to the table's root."""
+
+    path: str
+    size: int
+    modification_time: int
+
+
+class Snapshot:
+    """One committed version of the index. Records are read index by index, when first asked for."""
+
+    def __init__(self, table: DeltaTable) -> None:
+        self.version = table.version()
+        self._dataset = table.to_pyarrow_dataset()
+        self._lock = threading.Lock()
+        self._records: dict[str, pa.StructArray] = {}
+        rows = self._dataset.to_table(columns=_BASE.names).combine_chunks()
+        keys = zip(*(rows[name].to_pylist() for name in ("path", "size", "modification_time")), strict=True)
+        self._slots: dict[tuple[str, int, int], int] = {}
+        self._slot_of_row = np.array([self._slots.setdefault(key, len(self._slots)) for key in keys], dtype=np.int64)
+        self.row_counts = self._latest(rows["row_count"]).to_numpy(zero_copy_only=False)
+        self.rows = len(rows)
+        schema = pa.schema(table.schema().to_arrow())
+        self.definitions: dict[str, Definition] = {}
+        for field in schema:
+            if field.metadata and _DEFINITION in field.metadata:
+                self.definitions[field.name] = Definition.from_json(field.metadata[_DEFINITION].decode())
+        self.types = {name: schema.field(name).type for name in self.definitions}
+
+    @property
+    def files(self) -> list[FileKey]:
+        """The file versions that have a row."""
+        return [FileKey(*key) for key in self._slots]
+
+    def slots(self, paths: Sequence[str], sizes: Iterable[int], times: Iterable[int]) -> npt.NDArray[np.int64]:
+        """For each file its place in the records, -1 for a file (or version of it) that has none."""
+        find = self._slots.get
+        return np.array([find(key, -1) for key in zip(paths, sizes, times, strict=True)], dtype=np.int64)
+
+    def records(self, columns: Iterable[str]) -> dict[str, pa.StructArray]:
+        """The records of some indexes, one a file version, null where there is none."""
+        with self._lock:
+            missing = [column for column in columns if column not in self._records]
+            if missing:
+                rows = self._dataset.to_table(columns=missing)
+                for column in missing:
+                    self._records[column] = self._latest(rows[column])
+            return {column: self._records[column] for column in columns}
+
+    def collected(self, columns: Iterable[str]) -> npt.NDArray[np.bool_]:
+        """Which file versions have been collected for all of these indexes (perhaps with nothing known as the result)."""
+        have = np.ones(len(self._slots), dtype=bool)
+        for records in self.records(columns).values():
+            have &= records.is_valid().to_numpy(zero_copy_only=False)
+        return have
+
+    def to_arrow(self) -> pa.Table:
+        """Everything, a row a file version."""
+        keys = [pa.array(values, field.type) for values, field in zip(self._key_columns(), _KEYS, strict=True)]
+        records = self.records(self.definitions)
+        counts = pa.array(self.row_counts, pa.int64(), from_pandas=True)
+        return pa.table([*keys, counts, *records.values()], names=[*_BASE.names, *records])
+
+    def _key_columns(self) -> list[list[object]]:
+        return [*map(list, zip(*self._slots, strict=True))] if self._slots else [[] for _ in _KEYS]
+
+    def _latest(self, rows: pa.ChunkedArray) -> pa.Array:
+        """From one value a row to one a file version: the last that is not null."""
+        values = rows.combine_chunks()
+        if isinstance(values, pa.ChunkedArray):
+            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], rows.type)
+        if len(self._slots) == len(values):
+            return values
+        valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+        winner = np.full(len(self._slots), -1, dtype=np.int64)
+        winner[self._slot_of_row[valid]] = valid
+        return values.take(pa.array(winner, mask=winner < 0))
+
+
+class DeltaStore:
+    """The index at one place; thread-safe."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        self._lock = threading.Lock()
+        self._table: DeltaTable | None = None
+        self._snapshot: Snapshot | None = None
+
+    @property
+    def location(self) -> str:
+        """The place as deltalake wants it: a plain path for local files."""
+        return unquote(self.uri.removeprefix("file:")) if self.uri.startswith("file:/") else self.uri
+
+    def snapshot(self) -> Snapshot | None:
+        """The last committed version; None where there is no index. StoreError where there is something else."""
+        with self._lock:
+            return self._current()
+
+    def _current(self) -> Snapshot | None:
+        if "://" not in self.location and not os.path.isdir(self.location):
+            self._table = self._snapshot = None
+            return None
+        try:
+            if self._table is None:
+                self._table = DeltaTable(self.location)
+            else:
+                self._table.update_incremental()
+            if self._snapshot is None or self._snapshot.version != self._table.version():
+                self._check(self._table)
+                self._snapshot = Snapshot(self._table)
+        except TableNotFoundError as error:
+            self._table = self._snapshot = None
+            if "://" in self.location:
+                return None
+            raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
+        except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
+            self._table = self._snapshot = None
+            raise StoreError(f"the index at {self.location} cannot be read ({error}); delete the folder and create the index again") from error
+        return self._snapshot
+
+    def _check(self, table: DeltaTable) -> None:
+        schema = pa.schema(table.schema().to_arrow())
+        metadata = schema.field("path").metadata if "path" in schema.names else None
+        layout = (metadata or {}).get(_LAYOUT_KEY, b"").decode()
+        if not layout:
+            raise StoreError(f"the Delta table at {self.location} is no index of data-skip; move it away, or keep the index elsewhere")
+        if not layout.isdecimal() or int(layout) > LAYOUT:
+            raise StoreError(f"the index at {self.location} has layout {layout}, this data-skip knows up to {LAYOUT}; upgrade data-skip")
+
+    def append(self, files: Sequence[FileKey], row_counts: Sequence[int | None], columns: Mapping[pa.Field, pa.Array]) -> None:
+        """Commits records, one a file for each index; declares indexes that are new. All or nothing."""
+        base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
+        arrays = [pa.array(values, field.type) for values, field in zip([*base, list(row_counts)], _BASE, strict=True)]
+        table = pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*_BASE, *columns]))
+        self._commit(table, mode="append", schema_mode="merge")
+
+    def compact(self, live: set[FileKey]) -> None:
+        """Rewrites the index with one row for each live file version, and removes files of versions a week old."""
+        self._rewrite(set(), live)
+        DeltaTable(self.location).vacuum(dry_run=False)
+
+    def drop(self, column: str) -> None:
+        """Removes an index."""
+        self._rewrite({column}, None)
+
+    def _rewrite(self, dropped: set[str], live: set[FileKey] | None) -> None:
+        snapshot = self.snapshot()
+        if snapshot is None:
+            return
+        kept = [name for name in snapshot.definitions if name not in dropped]
+        files = snapshot.files
+        chosen = pa.array([i for i, file in enumerate(files) if live is None or file in live], pa.int64())
+        fields = [definition_field(name, snapshot.types[name], snapshot.definitions[name]) for name in kept]
+        base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
+        arrays = [pa.array(values, field.type) for values, field in zip(base, _KEYS, strict=True)]
+        arrays.append(pa.array(snapshot.row_counts, pa.int64(), from_pandas=True))
+        arrays += snapshot.records(kept).values()
+        table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*_BASE, *fields]))
+        self._commit(table, mode="overwrite", schema_mode="overwrite")
+
+    def _commit(self, table: pa.Table, mode: str, schema_mode: str) -> None:
+        configuration = {"delta.dataSkippingNumIndexedCols": "0"}  # its own bounds of our bounds would serve nobody
+        for attempt in range(_TRIES):
+            try:
+                write_deltalake(self.location, table, mode=mode, schema_mode=schema_mode, configuration=configuration)  # type: ignore[call-overload]
+                return
+            except CommitFailedError:  # another writer declared an index meanwhile: ours still adds to that
+                if attempt == _TRIES - 1:
+                    raise
+
+
+def definition_field(column: str, type_: pa.DataType, definition: Definition) -> pa.Field:
+    """The store's column of an index."""
+    return pa.field(column, type_, metadata={_DEFINITION: definition.to_json().encode()})

@@ -1,0 +1,215 @@
+"""Table: the indexes of one table."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from data_skip.binding import Types, another_reader, bind, changed, first_line
+from data_skip.decide import usable
+from data_skip.definition import BY_POSITION, SUPPORTED_FORMATS, Definition
+from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.index import Index
+from data_skip.indexing import IndexReport, TableState, index_files
+from data_skip.report import human
+from data_skip.spark.bridge import Listing, Scan
+from data_skip.store import DeltaStore, FileKey, Snapshot, StoreError
+
+if TYPE_CHECKING:
+    from data_skip.session import Skipping
+
+
+@dataclass
+class Description:
+    """The indexes of a table: a line each."""
+
+    table: str
+    location: str
+    version: int | None
+    files: int
+    files_indexed: int
+    rows: list[dict[str, Any]]
+
+    def __str__(self) -> str:
+        if self.version is None:
+            return f"{self.table} has no index; {self.files:,} files"
+        lines = [f"{self.table}: {self.files_indexed:,} of {self.files:,} files have a fresh record; version {self.version} at {self.location}"]
+        for row in self.rows:
+            lines.append(f"  {row['index']}: {row['files']:,} files, {human(row['bytes'])}{' - ' + row['problem'] if row['problem'] else ''}")
+        return "\n".join(lines)
+
+
+class Table:
+    """A table of files, and its indexes."""
+
+    def __init__(self, skipping: Skipping, name: str, format: str | None, schema: Any, options: dict[str, str]) -> None:
+        self._skipping, self._spark, self.name = skipping, skipping.spark, name
+        self._in_catalog = format is None and schema is None and not options and "/" not in name and self._spark.catalog.tableExists(name)
+        self._format, self._schema, self._options = format, schema, options
+        if not self._in_catalog and format is None:
+            self._read_as_indexed()
+        self.root = self._state().root
+        self._store: DeltaStore = skipping.store(self.root)
+
+    def _read_as_indexed(self) -> None:
+        """Without a format: the reader that an existing index was collected with."""
+        root = self._skipping.shim.qualified(self._spark._jsparkSession, self.name).rstrip("/")
+        try:
+            snapshot = self._skipping.store(root).snapshot()
+        except StoreError:
+            return
+        for definition in (snapshot.definitions if snapshot else {}).values():
+            reader = definition.reader
+            self._format, self._options = reader["format"], {**reader["options"], **self._options}
+            if self._schema is None and reader["format"] in BY_POSITION:
+                fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in reader["columns"]]
+                self._schema = StructType.fromJson({"type": "struct", "fields": fields})
+            return
+
+    def _frame(self) -> DataFrame:
+        """The table as it is now: with a listing of its own."""
+        try:
+            if self._in_catalog:
+                self._spark.catalog.refreshTable(self.name)
+                return self._spark.table(self.name)
+            reader = self._spark.read.options(**self._options)
+            if self._format:
+                reader = reader.format(self._format)
+            if self._schema is not None:
+                reader = reader.schema(self._schema)
+            return reader.load(self.name)
+        except PySparkException as error:
+            hint = "" if self._format else "; give format=... if its files are not Parquet"
+            raise DataSkipError(f"table {self.name!r} cannot be read: {first_line(error)}{hint}") from error
+
+    def _state(self) -> TableState:
+        frame = self._frame()
+        java = self._skipping.shim.scan(frame._jdf.queryExecution().analyzed(), self._skipping.callback)
+        if java is None:
+            raise DataSkipError(f"{self.name!r} is not a table of files that Spark reads by itself (a view, a stream, or a table of another system)")
+        scan = Scan(java)
+        roots = set(scan.roots[:1] if self._in_catalog else scan.roots)
+        if len(roots) != 1:
+            raise DataSkipError(f"{self.name!r} stands for {len(roots)} paths; an index belongs to one root folder: give that")
+        if scan.description["format"] not in SUPPORTED_FORMATS:
+            raise DataSkipError(f"format {scan.description['format']!r} is not supported; these are: {', '.join(SUPPORTED_FORMATS)}")
+        return TableState(frame, roots.pop(), scan)
+
+    def create_index(self, *indexes: Index, progress: bool = False) -> IndexReport:
+        """Collects records of every file for these indexes, in one pass over the data, and commits them.
+
+        DataSkipError, before anything is written, for an index that exists, an expression that Spark does not understand, that is
+        not deterministic, constant, or reads a partition column, and for a type that the index refuses.
+        """
+        if not indexes or not all(isinstance(index, Index) for index in indexes):
+            raise DataSkipError(f"create_index takes indexes, as MinMax('temp'), not {indexes!r}")
+        state, snapshot = self._state(), self._snapshot()
+        existing = snapshot.definitions if snapshot else {}
+        definitions: dict[Index, tuple[Definition, Types]] = {}
+        for index in indexes:
+            if index.column in existing or index in definitions:
+                raise DataSkipError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
+            self._skipping.learn(index)
+            definitions[index] = bind(index, state.frame, state.scan, self._skipping.shim)
+            for other in existing.values():
+                if why := another_reader(other, definitions[index][0]):
+                    raise DataSkipError(f"{self.name} has {other}, {why}; all indexes of a table are collected alike: drop those, or read as they did")
+        return self._index(state, definitions, set(), progress)
+
+    def refresh(self, progress: bool = False) -> IndexReport:
+        """Collects records of files that are new or changed since, for every index that this session knows."""
+        state, snapshot = self._state(), self._snapshot()
+        if snapshot is None or not snapshot.definitions:
+            raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
+        definitions: dict[Index, tuple[Definition, Types]] = {}
+        for stored in snapshot.definitions.values():
+            index = usable(stored, self._skipping.knowledge.kinds)
+            if isinstance(index, str):
+                warnings.warn(index, DataSkipWarning, stacklevel=2)
+                continue
+            definitions[index] = bind(index, state.frame, state.scan, self._skipping.shim)
+            if why := changed(stored, definitions[index][0]):
+                raise DataSkipError(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
+        current = _complete(snapshot, [index.column for index in definitions])
+        report = self._index(state, definitions, current, progress)
+        self._tidy()
+        return report
+
+    def drop_index(self, *indexes: Index) -> None:
+        """Removes indexes and their records."""
+        snapshot = self._snapshot()
+        for index in indexes:
+            if snapshot is None or index.column not in snapshot.definitions:
+                raise DataSkipError(f"{self.name} has no {index}; describe() lists what it has")
+        for index in indexes:
+            self._store.drop(index.column)
+
+    def describe(self) -> Description:
+        """The indexes of the table: how many of its files they know, how large they are, and what is wrong with them."""
+        snapshot = self._snapshot()
+        _, keys = self._state().list()
+        if snapshot is None:
+            return Description(self.name, self._store.location, None, len(keys), 0, [])
+        records = snapshot.records(snapshot.definitions)
+        live = {i for i, file in enumerate(snapshot.files) if file in set(keys)}
+        rows = []
+        for column, definition in snapshot.definitions.items():
+            known = usable(definition, self._skipping.knowledge.kinds)
+            valid = records[column].is_valid().to_pylist()
+            files = sum(valid[i] for i in live)
+            problem = known if isinstance(known, str) else ""
+            rows.append({"index": str(definition), "files": files, "bytes": records[column].nbytes, "problem": problem})
+        return Description(self.name, self._store.location, snapshot.version, len(keys), len(live), rows)
+
+    def metadata(self) -> DataFrame:
+        """The records of the files that the index knows, a row a file: path, size, modification_time, row_count, a struct an index.
+
+        Dates are days and timestamps microseconds since 1970, as Spark keeps them.
+        """
+        snapshot = self._snapshot()
+        if snapshot is None:
+            raise DataSkipError(f"{self.name} has no index; create_index(...) makes one")
+        return self._spark.createDataFrame(snapshot.to_arrow())
+
+    def files(self, where: str | None = None) -> list[str]:
+        """The files that a query with this WHERE would read, as URIs: a dry run, nothing is read."""
+        frame = self._frame()
+        if where is not None:
+            try:
+                frame = frame.where(where)
+            except PySparkException as error:
+                raise DataSkipError(f"Spark does not understand {where!r} on {self.name}: {first_line(error)}") from error
+        scans = self._skipping.shim.skippingScans(frame._jdf.queryExecution().optimizedPlan())
+        if not scans:
+            return Listing(self._state().scan.java.listing()).paths
+        listing = Listing(scans[0].listing())
+        keep, _ = self._skipping.decide(listing)
+        return [path for path, kept in zip(listing.paths, keep, strict=True) if kept]
+
+    def _index(self, state: TableState, definitions: dict[Index, tuple[Definition, Types]], current: set[FileKey], progress: bool) -> IndexReport:
+        return index_files(state, self._state, self._store, self._skipping.shim, definitions, current, progress, self.name)
+
+    def _snapshot(self) -> Snapshot | None:
+        try:
+            return self._store.snapshot()
+        except StoreError as error:
+            raise DataSkipError(str(error)) from error
+
+    def _tidy(self) -> None:
+        """Drops the rows of files that are gone or changed, once they outnumber the others."""
+        snapshot = self._snapshot()
+        _, keys = self._state().list()
+        live = set(keys) & set(snapshot.files) if snapshot else set()
+        if snapshot and snapshot.rows > 2 * len(live) + 1000:
+            self._store.compact({key for key in live if key is not None})
+
+
+def _complete(snapshot: Snapshot, columns: list[str]) -> set[FileKey]:
+    """The file versions that have been collected for all of these indexes, whether or not something is known of them."""
+    collected = snapshot.collected(columns)
+    return {file for file, complete in zip(snapshot.files, collected, strict=True) if complete}

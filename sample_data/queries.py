@@ -1,0 +1,104 @@
+"""The demo's queries, and the indexes that serve them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from data_skip import Index, MinMax, Prefix, Suffix, ValueList
+
+BOT = "regexp_extract(user_agent, '([A-Za-z]+[Bb]ot)', 1)"
+
+
+def weather_indexes() -> list[Index]:
+    """The indexes over the table weather. MinMax and ValueList take any deterministic SQL expression."""
+    return [
+        MinMax("temp"),
+        MinMax("lat"),
+        MinMax("lng"),
+        MinMax("time"),
+        Suffix("city", 4),
+        ValueList("country"),
+        ValueList("month(time)"),
+    ]
+
+
+def access_log_indexes() -> list[Index]:
+    """The indexes over the table access_log."""
+    return [MinMax("time"), MinMax("bytes"), Prefix("path", 8), Suffix("path", 4), ValueList("status"), ValueList(BOT)]
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query of the demo. `sql` is printed as it stands."""
+
+    title: str
+    sql: str
+
+
+QUERIES = [
+    Query(
+        "The paper's query, with a box in place of ST_Contains: how hot is it in -pur?",
+        """
+SELECT max(temp) FROM weather
+WHERE lat BETWEEN 8 AND 36 AND lng BETWEEN 62 AND 88 AND city LIKE '%pur'""",
+    ),
+    Query(
+        "A threshold: where was it hotter than 110 °F?",
+        """
+SELECT station, city, country, time, temp FROM weather
+WHERE temp > 110""",
+    ),
+    Query(
+        "A month, and a list of countries",
+        """
+SELECT country, count(*), min(temp), max(temp) FROM weather
+WHERE time >= TIMESTAMP '2024-07-01' AND time < TIMESTAMP '2024-08-01'
+  AND country IN ('IN', 'PK', 'BD', 'NP', 'LK')
+GROUP BY country""",
+    ),
+    Query(
+        "December in Iceland: an index over month(time); MinMax(time) serves year(time)",
+        """
+SELECT station, time, temp, wind_speed FROM weather
+WHERE month(time) = 12 AND year(time) = 2024 AND country = 'IS'""",
+    ),
+    Query(
+        "OR and NOT: extreme temperatures anywhere, or heat in cities that end in -pur",
+        """
+SELECT station, city, time, temp FROM weather
+WHERE NOT (temp BETWEEN -45 AND 113)
+   OR (city LIKE '%pur' AND NOT (temp <= 105 OR country = 'MY'))""",
+    ),
+    Query(
+        "The start of a path",
+        """
+SELECT ip, time, path FROM access_log
+WHERE path LIKE '/kibana/%'""",
+    ),
+    Query(
+        "The end of a path: who fetched PDF files, and how much?",
+        """
+SELECT ip, count(*), sum(bytes) FROM access_log
+WHERE path LIKE '%.pdf'
+GROUP BY ip""",
+    ),
+    Query(
+        "A rare status",
+        """
+SELECT time, status, method, path FROM access_log
+WHERE status >= 500""",
+    ),
+    Query(
+        "A function of the user agent: the visits of one robot",
+        f"""
+SELECT count(*), min(time), max(time) FROM access_log
+WHERE {BOT} = 'AhrefsBot'""",
+    ),
+    Query(
+        "OR and NOT on the log: neither a usual status nor a small answer",
+        """
+SELECT time, status, bytes, path FROM access_log
+WHERE NOT (status IN (200, 206, 301, 304, 404) OR path LIKE '%.html')
+   OR (bytes > 60000000 AND NOT status = 206)""",
+    ),
+]

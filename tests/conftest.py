@@ -1,0 +1,53 @@
+"""One Spark session for the whole run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+
+import data_skip
+from data_skip.spark.java import ensure_java
+from tests.support import Lake
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    ensure_java()
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    warehouse = tmp_path_factory.mktemp("warehouse")
+    avro = "4.0.2" if pyspark.__version__.startswith("4.0.") else "4.1.1"  # works with later patch versions of Spark
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("data-skip tests")
+        .config("spark.jars.packages", f"org.apache.spark:spark-avro_2.13:{avro}")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(warehouse))
+        .config("spark.sql.session.timeZone", "UTC")
+        # Plain Spark is the oracle, and with its own pushdown it loses rows (TRAPS A5, A17, I18).
+        .config("spark.sql.parquet.filterPushdown", "false")
+        .config("spark.sql.orc.filterPushdown", "false")
+        .config("spark.driver.memory", "3g")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def skipping(spark: SparkSession) -> data_skip.Skipping:
+    return data_skip.enable(spark)
+
+
+@pytest.fixture
+def lake(spark: SparkSession, skipping: data_skip.Skipping, tmp_path: Path) -> Lake:
+    """An empty folder for a table, with what tests do with it."""
+    return Lake(spark, skipping, tmp_path / "table")

@@ -1,0 +1,111 @@
+"""What tests share: writing tables file by file, and comparing rows with and without skipping."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from data_skip import Index, QueryReport, ScanReport, Skipping
+from data_skip.table import Table
+
+
+class Lake:
+    """A table in one folder, a file for each call of `file`, read by the view `t`."""
+
+    def __init__(self, spark: SparkSession, skipping: Skipping, folder: Path) -> None:
+        self.spark, self.skipping, self.folder = spark, skipping, folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def file(self, name: str, columns: Mapping[str, Any] | pa.Table) -> Path:
+        """Writes one Parquet file, dated an hour back, so that it is no young file."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(dict(columns)), path)
+        return aged(path)
+
+    def spark_file(self, name: str, rows: DataFrame, format: str = "parquet", **options: str) -> Path:
+        """Writes one file with Spark, in any format."""
+        folder = self.folder.parent / f"{name}.spark"
+        rows.coalesce(1).write.format(format).options(**options).mode("overwrite").save(str(folder))
+        (part,) = (p for p in folder.iterdir() if p.name.startswith("part-"))
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.replace(path)
+        return aged(path)
+
+    def table(self, **reader: Any) -> Table:
+        """The table of data-skip; reader: format, schema, options."""
+        return self.skipping.table(str(self.folder), **reader)
+
+    def index(self, *indexes: Index, **reader: Any) -> Table:
+        """Creates indexes over all files."""
+        table = self.table(**reader)
+        report = table.create_index(*indexes)
+        assert report.files_young == 0, "the test wrote files that are too young to be indexed"
+        return table
+
+    def view(self, name: str = "t", format: str = "parquet", schema: Any = None, **options: str) -> DataFrame:
+        """Reads the folder as it is now, as a temporary view."""
+        reader = self.spark.read.format(format).options(**options)
+        frame = (reader.schema(schema) if schema else reader).load(str(self.folder))
+        frame.createOrReplaceTempView(name)
+        return frame
+
+    def check(self, where: str, read: Iterable[str] | None = None, *, errors: bool = False) -> ScanReport:
+        """Rows of `SELECT * FROM t WHERE ...` are the same with skipping and without, and (if given) exactly these files were read.
+
+        The view `t` is made anew, so that it sees the files of this moment, unless the test made one.
+        """
+        if not self.spark.catalog.tableExists("t"):
+            self.view()
+        return self.query(f"SELECT * FROM t WHERE {where}", read, errors=errors).scans[-1]
+
+    def query(self, sql: str, read: Iterable[str] | None = None, *, errors: bool = False) -> QueryReport:
+        """As `check`, for a whole query; `read` is about its last scan."""
+        with self.skipping.disabled():
+            expected = rows_of(self.spark.sql(sql))
+        got = rows_of(self.spark.sql(sql))
+        assert got == expected, f"skipping changed the rows of {sql}"
+        report = self.skipping.report()
+        if not errors:
+            assert [e for scan in report.scans for e in scan.errors] == []
+        if read is not None:
+            assert self.read_by(sql) == set(read), f"{sql}\n{report}"
+        return report
+
+    def read_by(self, sql: str) -> set[str]:
+        """The names of the files that the last scan of a query reads (relative to the folder)."""
+        plan = self.spark.sql(sql)._jdf.queryExecution().optimizedPlan()
+        return files_read(self.skipping, plan, self.folder)
+
+
+def files_read(skipping: Skipping, plan: Any, folder: Path) -> set[str]:
+    """The files, relative to a folder, that the last skipping scan of an optimised plan reads."""
+    from urllib.parse import unquote
+
+    from data_skip.spark.bridge import Listing
+
+    listing = Listing(skipping.shim.skippingScans(plan)[-1].listing())
+    keep, _ = skipping.decide(listing)
+    root = str(folder.resolve()) + "/"
+    return {unquote(p.removeprefix("file:")).removeprefix(root) for p, kept in zip(listing.paths, keep, strict=True) if kept}
+
+
+def rows_of(frame: DataFrame) -> Counter[str]:
+    """The rows, whatever their order; NaN equals NaN."""
+    return Counter(repr(row) for row in frame.collect())
+
+
+def aged(path: Path, seconds: float = 3600.0) -> Path:
+    """Dates a file back. The fraction tells data-skip that this clock has a resolution finer than a second."""
+    moment = time.time() - seconds + 0.123
+    os.utime(path, (moment, moment))
+    return path
