@@ -95,10 +95,10 @@ SELECT count(*), min(time), max(time) FROM access_log
 WHERE {BOT} = 'AhrefsBot'""",
     ),
     Query(
-        "OR and NOT on the log: neither a usual status nor a small answer",
+        "OR and NOT on the log: odd statuses but not of text files, or huge answers",
         """
 SELECT time, status, bytes, path FROM access_log
-WHERE NOT (status IN (200, 206, 301, 304, 404) OR path LIKE '%.html')
+WHERE NOT (status IN (200, 206, 301, 304, 404) OR path LIKE '%.txt')
    OR (bytes > 60000000 AND NOT status = 206)""",
     ),
 ]

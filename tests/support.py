@@ -94,9 +94,9 @@ def files_read(skipping: Skipping, plan: Any, folder: Path) -> set[str]:
     from data_skip.spark.bridge import Listing
 
     listing = Listing(skipping.shim.skippingScans(plan)[-1].listing())
-    keep, _ = skipping.decide(listing)
+    skipping.decide(listing)
     root = str(folder.resolve()) + "/"
-    return {unquote(p.removeprefix("file:")).removeprefix(root) for p, kept in zip(listing.paths, keep, strict=True) if kept}
+    return {unquote(p.removeprefix("file:")).removeprefix(root) for p, kept in zip(listing.paths, listing.keep, strict=True) if kept}
 
 
 def rows_of(frame: DataFrame) -> Counter[str]:

@@ -24,16 +24,17 @@ Types = tuple[pa.DataType, ...]
 
 def bind(index: Index, frame: DataFrame, scan: Scan, shim: Any) -> tuple[Definition, Types]:
     """The definition of an index over a table, and the Arrow types of its expressions. DataSkipError where it cannot be built."""
-    trees, types = [], []
+    trees: list[dict[str, Any]] = []
+    types = []
     for sql in index.expressions:
         try:
             selected = frame.select(F.expr(sql).alias("expression"))
-            encoded = shim.expression(selected._jdf.queryExecution().optimizedPlan())
+            encoded: Any = shim.expression(selected._jdf.queryExecution().optimizedPlan())
         except PySparkException as error:
             raise DataSkipError(f"{index}: Spark does not understand {sql!r}: {first_line(error)}") from error
         if encoded is None:
             raise DataSkipError(f"{index}: {sql!r} is more than an expression over one row (an aggregate, window, generator or subquery)")
-        tree = json.loads(encoded)
+        tree: dict[str, Any] = json.loads(encoded)
         if why := _unfit(decode(tree)):
             raise DataSkipError(f"{index}: {sql!r} {why}")
         trees.append(tree)
@@ -67,12 +68,13 @@ def changed(stored: Definition, now: Definition) -> str:
     if why := difference(stored.reader, now.reader):
         return why.replace("the query reads", "the table is now read")
     if stored.bound_expressions() != now.bound_expressions():
-        return f"collected when Spark understood {', '.join(stored.expressions)} in another way (a function was registered again, or a setting changed)"
+        what = ", ".join(stored.expressions)
+        return f"collected when Spark understood {what} in another way (a function was registered again, or a setting changed)"
     return ""
 
 
 def another_reader(stored: Definition, now: Definition) -> str:
-    """How the rows of an index in the store were read otherwise; "" where they were not. Columns may differ: indexes read different ones."""
+    """How the rows of an index in the store were read otherwise; "" where they were not. Indexes may read different columns."""
     comparable: Mapping[str, Any] = {**now.reader, "settings": {**now.reader["settings"]}}
     common = stored.reader["settings"].keys() & now.reader["settings"].keys()
     old = {**stored.reader, "columns": [], "settings": {k: stored.reader["settings"][k] for k in common}}

@@ -8,7 +8,7 @@ merges the pieces of a file.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -34,8 +34,9 @@ class Collected:
 
 
 def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -> dict[int, Collected]:
-    """The records of each file by its hash, from a DataFrame with columns FILE, REFUSED, READ_ALL and then every index's expressions in order.
+    """The records of each file by its hash.
 
+    `rows` has the columns FILE, REFUSED, READ_ALL and then every index's expressions in order, as `with_expressions` makes it.
     A file with a refused row gets no records. `failures` is told of the first error of each index.
     """
     found: dict[int, Collected] = {}
@@ -64,10 +65,10 @@ def _merged(indexes: list[Index], a: list[Record | None], b: list[Record | None]
     return merged
 
 
-def _summarizer(indexes: list[Index]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     """The function that runs in Spark's tasks: batches of rows to one row a piece of a file."""
 
-    def summarize(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def summarize(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         pieces: dict[int, tuple[int, bool, list[Record | None]]] = {}
         errors: dict[int, str] = {}
         failures: dict[Index, str] = {}

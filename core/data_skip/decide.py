@@ -1,4 +1,4 @@
-"""The decision at query time: from one listing of a scan to the files that have to be read, and the report that says why."""
+"""The decision at query time: which files of a scan need not be read, and the report that says why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from data_skip.clause import KEEP, Mask, Records, survivors
+from data_skip.clause import KEEP, Records, survivors
 from data_skip.definition import Definition, difference, reader_of
 from data_skip.filters import Filters, Indexes
 from data_skip.index import BoundIndex, Index
@@ -29,53 +29,53 @@ class Knowledge:
 Find = Callable[[Sequence[str]], list[tuple[str, Snapshot]]]
 
 
-def decide(listing: Listing, find: Find, knowledge: Knowledge) -> tuple[Mask, ScanReport]:
-    """Which files of a listing to read. `find` gives the indexes of some root paths: (table root, snapshot)."""
+def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
+    """Takes away from a listing the files that need not be read. `find` gives the indexes of some root paths: (table root, snapshot)."""
     start = perf_counter()
     scan = listing.scan
-    report = ScanReport(scan.roots[0], files_total=len(listing.paths), bytes_total=int(listing.sizes.sum()))
-    keep = np.ones(len(listing.paths), dtype=bool)
+    report = ScanReport(scan.roots[0], files_total=listing.java.count(), bytes_total=listing.java.bytes())
+    report.files_unknown = report.files_read = report.files_total
+    report.bytes_read = report.bytes_total
     try:
         found = find(scan.roots)
         if not found:
             report.notes.append(f"no index at {scan.roots[0]}: skipping.table({scan.roots[0]!r}).create_index(...) makes one")
         for root, snapshot in found:
-            _decide_one(listing, root, snapshot, knowledge, keep, report)
+            _decide_one(listing, root, snapshot, knowledge, report)
     except Exception as error:  # the law: whatever fails, keeps the files
-        keep[:] = True
+        listing.java.keepAll()
+        report.files_read, report.bytes_read = report.files_total, report.bytes_total
         report.errors.append(f"{type(error).__name__}: {error}")
-    report.files_read, report.bytes_read = int(keep.sum()), int(listing.sizes[keep].sum())
     report.milliseconds = (perf_counter() - start) * 1000
-    return keep, report
+    return report
 
 
-def _decide_one(listing: Listing, root: str, snapshot: Snapshot, knowledge: Knowledge, keep: Mask, report: ScanReport) -> None:
-    """Takes away from `keep` the files below `root` that its index proves to hold no matching row."""
-    scan = listing.scan
-    below = np.flatnonzero([path.startswith(f"{root}/") for path in listing.paths])
-    relative = [listing.paths[i][len(root) + 1 :] for i in below]
-    slots = snapshot.slots(relative, listing.sizes[below].tolist(), listing.modification_times[below].tolist())
-    fresh = slots >= 0
-    files = below[fresh]
-    decision = represent(scan, snapshot, knowledge, report.notes)
+def _decide_one(listing: Listing, root: str, snapshot: Snapshot, knowledge: Knowledge, report: ScanReport) -> None:
+    """Takes away the files below `root` that its index proves to hold no matching row."""
+    decision = represent(listing.scan, snapshot, knowledge, report.notes)
     clauses = [leaf.clause for leaf in decision.leaves] + [decision.clause]
     records = Records(snapshot.records({field.index for clause in clauses for field in clause.fields()}))
-    rows = snapshot.row_counts[slots[fresh]]
-    may_match = survivors(decision.clause, records, len(snapshot.files))[slots[fresh]] & (rows != 0)
-    keep[files[~may_match]] = False
+    files = len(snapshot.files)
+    fresh = listing.present(snapshot, root)  # listed in exactly the version that the record was collected from
+    may_match = survivors(decision.clause, records, files) & (snapshot.row_counts != 0)
+    skipped = fresh & ~may_match
+    listing.skip(skipped)
 
     report.clause = str(decision.clause) if decision.clause is not KEEP else ""
     report.errors += decision.errors
-    report.files_unknown += int((~fresh).sum())
-    report.rows_known, report.rows_kept = report.rows_known + int(np.nansum(rows)), report.rows_kept + int(np.nansum(rows[may_match]))
+    report.files_unknown -= int(fresh.sum())
+    report.files_read -= int(skipped.sum())
+    report.bytes_read -= int(snapshot.sizes[skipped].sum())
+    report.rows_known += int(np.nansum(snapshot.row_counts[fresh]))
+    report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & may_match]))
     for leaf in decision.leaves:
-        alone = int((~survivors(leaf.clause, records, len(snapshot.files))[slots[fresh]]).sum())
+        alone = int((fresh & ~survivors(leaf.clause, records, files)).sum())
         clause = "" if leaf.clause is KEEP else str(leaf.clause)
-        report.predicates.append(PredicateReport(scan.sql(leaf.node), clause, alone, leaf.why_not))
+        report.predicates.append(PredicateReport(listing.scan.sql(leaf.node), clause, alone, leaf.why_not))
 
 
 def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str]) -> Decision:
-    """The clause for the scan's predicate over those indexes of a snapshot that were collected as the scan reads; says in `notes` what others lack."""
+    """The clause for the scan's predicate over the indexes that were collected as the scan reads; `notes` tells why others are not used."""
     bound = []
     for column, definition in snapshot.definitions.items():
         index = usable(definition, knowledge.kinds)

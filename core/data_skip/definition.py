@@ -14,7 +14,11 @@ BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whol
 
 # Options that choose files or only say how a schema is inferred: they do not change what a row holds.
 _WITHOUT_EFFECT = frozenset(
-    ["path", "paths", "basepath", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter", "ignorecorruptfiles", "ignoremissingfiles", "mergeschema", "inferschema", "samplingratio", "serialization.format", "compression", "prefersdate"]
+    (
+        *("path", "paths", "basepath", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter"),
+        *("ignorecorruptfiles", "ignoremissingfiles", "mergeschema", "inferschema", "samplingratio", "preferdate"),
+        *("serialization.format", "compression"),
+    )
 )
 _EVERY_FORMAT = ("spark.sql.caseSensitive", "spark.sql.legacy.charVarcharAsString", "spark.sql.readSideCharPadding")
 _SETTINGS = {

@@ -59,6 +59,11 @@ class Indexes:
         return (index for index in self.of(kind) if index.expressions == (expression,))
 
 
+def admits(index: BoundIndex, node: Expression, indexes: Indexes) -> str:
+    """A clause in words for people: which index lets which predicate pass."""
+    return f"{index} admits {indexes.spark.sql(node)}"
+
+
 FilterFunction = Callable[[Any, Indexes], Iterable[Clause]]
 F = TypeVar("F", bound=FilterFunction)
 

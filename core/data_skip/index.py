@@ -41,7 +41,7 @@ class Index:
     def __init__(self, *expressions: str, **parameters: Any) -> None:
         wanted = self.expression_count
         if not expressions or (wanted is not None and len(expressions) != wanted):
-            raise ValueError(f"{type(self).__name__} takes {wanted or 'one or more'} SQL expression(s), not {len(expressions)}: {expressions}")
+            raise ValueError(f"{self.kind} takes {wanted or 'one or more'} SQL expression(s), not {len(expressions)}: {expressions}")
         for expression in expressions:
             if not isinstance(expression, str) or not expression.strip():
                 raise ValueError(f"{type(self).__name__} takes SQL expressions as non-empty strings, not {expression!r}")
@@ -80,7 +80,8 @@ class Index:
         return str(self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Index) and (self.kind, self.expressions, self.parameters) == (other.kind, other.expressions, other.parameters)
+        mine = (self.kind, self.expressions, self.parameters)
+        return isinstance(other, Index) and mine == (other.kind, other.expressions, other.parameters)
 
     def __hash__(self) -> int:
         return hash((self.kind, self.expressions))

@@ -44,10 +44,11 @@ class IndexReport:
     def __str__(self) -> str:
         lines = [
             f"{self.table}: {', '.join(self.indexes)}",
-            f"  {self.files_collected:,} files with {self.rows:,} rows collected in {self.seconds:.1f} s; {self.files_current:,} files were up to date",
+            f"  {self.files_collected:,} files with {self.rows:,} rows collected in {self.seconds:.1f} s; "
+            f"{self.files_current:,} files were up to date",
         ]
         if self.files_young:
-            lines.append(f"  {self.files_young:,} files were written this moment, or changed meanwhile: they are read until the next refresh()")
+            lines.append(f"  {self.files_young:,} files were written this moment or changed meanwhile: read until the next refresh()")
         if self.files_refused:
             lines.append(f"  {self.files_refused:,} files hold malformed records, whose values depend on the query: they are always read")
         lines += [f"  {index} is unknown for some files, which are read: {why}" for index, why in self.unknown.items()]
@@ -67,8 +68,8 @@ class TableState:
         java = self.scan.java.listing()
         listing = Listing(java)
         start = f"{self.root}/"
-        identities = zip(listing.paths, listing.sizes.tolist(), listing.modification_times.tolist(), strict=True)
-        keys = [FileKey(path[len(start) :], size, modified) if path.startswith(start) else None for path, size, modified in identities]
+        pairs = zip(listing.paths, listing.identities, strict=True)
+        keys = [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
         return java, keys
 
 
@@ -101,7 +102,7 @@ def index_files(
 
 
 def _young(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
-    """Files that may be written again within the same tick of the clock, and then look the same: modified no longer ago than its resolution.
+    """Files that may be written again within the same tick of the clock, and then look the same.
 
     The resolution is a second where all modification times are whole seconds. A time far in the future is no sign of youth.
     """
@@ -110,7 +111,9 @@ def _young(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
     return {key for key in files if now - resolution <= key.modification_time <= now + _HOUR}
 
 
-def _read(state: TableState, java: Any, wanted: Any, indexes: list[Index], shim: Any, report: IndexReport, progress: bool) -> dict[int, Collected]:
+def _read(
+    state: TableState, java: Any, wanted: Any, indexes: list[Index], shim: Any, report: IndexReport, progress: bool
+) -> dict[int, Collected]:
     """What one pass over the wanted files finds, by the place of each in the listing."""
     spark = state.frame.sparkSession
     hashes = np.frombuffer(bytes(java.hashes()), dtype=">i8").astype(np.int64).tolist()
@@ -118,7 +121,8 @@ def _read(state: TableState, java: Any, wanted: Any, indexes: list[Index], shim:
         raise DataSkipError(f"two files of {report.table} have paths with the same hash, by which they are told apart; rename one")
     malformed = MALFORMED if state.scan.description["format"] in _WITH_MALFORMED else None
     plan = state.frame._jdf.queryExecution().analyzed()
-    frame = DataFrame(shim.restricted(plan, java, bytes(wanted.astype("uint8")), malformed), spark)
+    java.keepOnly(bytes(wanted.astype("uint8")))
+    frame = DataFrame(shim.restricted(plan, java, malformed), spark)
     failures: dict[Index, str] = {}
     try:
         with progress_bar(spark, f"indexing {report.table}", progress):

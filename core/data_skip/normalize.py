@@ -28,8 +28,10 @@ _OPPOSITE = {
 def normalize(node: Expression) -> Expression:
     """The same predicate with NOT at the leaves only, and literals of comparisons on the right."""
     match node:
-        case Call("And" | "Or" as name, operands):
-            return replace(node, operands=tuple(normalize(child) for child in operands), name=name)
+        case Call("And" | "Or", operands):
+            # Spark puts IS NOT NULL before every comparison; it tells least, and is told last.
+            children = sorted((normalize(child) for child in operands), key=lambda child: getattr(child, "name", "") == "IsNotNull")
+            return replace(node, operands=tuple(children))
         case Call("Not", [inner]):
             return _negated(inner)
     return _literal_right(node)

@@ -19,16 +19,24 @@ def meets(low: Field, high: Field, values: ValueSet) -> Clause:
     """Whether [low, high] meets an interval of the set; unknown where low or high is."""
     if len(values.intervals) <= _MOST_COMPARISONS:
         return any_of([_meets_one(low, high, interval) for interval in values.intervals])
-    return Computed(f"[{low}, {high.name}] meets {values}", (low, high), lambda a, b: _meets_many(a, b, values.intervals))
+    return Computed(
+        f"[{low}, {high}] meets one of {len(values.intervals)} ranges", (low, high), lambda a, b: _meets_many(a, b, values.intervals)
+    )
 
 
 def members(array: pa.Array, values: ValueSet) -> pa.BooleanArray:
     """Which non-null values of an array belong to the set."""
     if all(interval.low is not None and interval.low == interval.high for interval in values.intervals):
-        found = pc.is_in(array, value_set=pa.array([interval.low for interval in values.intervals], array.type))
+        points = pa.array([interval.low for interval in values.intervals], array.type)
+        found = pc.is_in(_without_negative_zero(array), value_set=_without_negative_zero(points))
     else:
         found = reduce(pc.or_, (_inside(array, interval) for interval in values.intervals))
     return pc.or_(found, pc.is_nan(array)) if values.nan and pa.types.is_floating(array.type) else found
+
+
+def _without_negative_zero(array: pa.Array) -> pa.Array:
+    """-0.0 as 0.0, which Spark takes for equal and a hash does not."""
+    return pc.add(array, pa.scalar(0.0, array.type)) if pa.types.is_floating(array.type) else array
 
 
 def _inside(array: pa.Array, interval: Interval) -> pa.BooleanArray:
@@ -57,7 +65,7 @@ def _meets_many(lows: pa.Array, highs: pa.Array, intervals: tuple[Interval, ...]
     def meets(low: object, high: object) -> bool | None:
         if low is None or high is None:
             return None
-        first = bisect_left(ends, low)  # type: ignore[type-var]
+        first = bisect_left(ends, low)
         if first < len(ends) and ends[first] == low and not intervals[first].high_closed:
             first += 1
         if first == len(intervals):

@@ -1,9 +1,9 @@
 """Which values of an expression can satisfy a predicate: from a leaf of the WHERE tree to a ValueSet.
 
-    value      x <= 5    NOT (x = 5)    x <=> NULL    NOT (x <=> 5)    x IN (1, NULL)    NOT x IN (1, NULL)
-    1          true      true           false         true             true              false
-    5          true      false          false         false            null: no          null: no
-    NULL       null: no  null: no       true          true             null: no          null: no
+value      x <= 5    NOT (x = 5)    x <=> NULL    NOT (x <=> 5)    x IN (1, NULL)    NOT x IN (1, NULL)
+1          true      true           false         true             true              false
+5          true      false          false         false            null: no          null: no
+NULL       null: no  null: no       true          true             null: no          null: no
 """
 
 from __future__ import annotations

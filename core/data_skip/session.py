@@ -44,14 +44,16 @@ def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
     in `_data_skip/` under the root of its table.
     """
     if not hasattr(spark, "_jsparkSession"):
-        raise DataSkipError("data-skip works inside the JVM of a classic SparkSession; this is a Spark Connect session, which gives no access to it")
+        raise DataSkipError("data-skip works inside the JVM of a classic SparkSession; a Spark Connect session gives no access to it")
     key = spark._jsparkSession.sessionUUID()
     with _sessions_lock:
         known = _sessions.get(key)
         if known is None or known.spark.sparkContext._jsc is None:
             known = _sessions[key] = Skipping(spark, index_root)
         elif index_root is not None and known.index_root != index_root.rstrip("/"):
-            raise DataSkipError(f"data-skip is enabled with index_root={known.index_root!r}; call data_skip.disable(spark) before enabling it with {index_root!r}")
+            raise DataSkipError(
+                f"data-skip is enabled with index_root={known.index_root!r}; data_skip.disable(spark) before {index_root!r}"
+            )
         return known
 
 
@@ -109,7 +111,7 @@ class Skipping:
     @contextmanager
     def disabled(self) -> Iterator[None]:
         """Within, the session's queries skip nothing."""
-        before = self.spark.conf.get(SETTING, "true")
+        before = self.spark.conf.get(SETTING, "true") or "true"
         self.spark.conf.set(SETTING, "false")
         try:
             yield
@@ -143,18 +145,18 @@ class Skipping:
                     break
         return list(found.items())
 
-    def decide(self, listing: Listing) -> tuple[Any, ScanReport]:
-        """Which files of a listing to read, and why."""
+    def decide(self, listing: Listing) -> ScanReport:
+        """Takes away from a listing the files that need not be read, and says why."""
         return decide(listing, self.find, self._knowledge)
 
-    def answer(self, listing: Listing) -> bytes:
-        """For the JVM: a byte a file, 1 to read it. Keeps the report."""
-        keep, report = self.decide(listing)
+    def answer(self, listing: Listing) -> str:
+        """For the JVM, which holds the listing: "decided". Keeps the report."""
+        report = self.decide(listing)
         for error in set(report.errors) - self._logged:
             self._logged.add(error)
             log.warning("data-skip keeps the files of %s that it is unsure of: %s", report.table, error)
         self._reports.add(listing.execution_id or "(outside of a query)", listing.scan.java.number(), report)
-        return bytes(keep.astype("uint8"))
+        return "decided"
 
     def explain(self, scan: Scan) -> str:
         """For the JVM: what `explain` says of a scan."""
@@ -181,7 +183,8 @@ def _plugins() -> list[ModuleType]:
         try:
             modules.append(entry_point.load())
         except Exception as error:
-            warnings.warn(f"plugin {entry_point.name} ({entry_point.value}) cannot be loaded and is left out: {error}", DataSkipWarning, stacklevel=4)
+            message = f"plugin {entry_point.name} ({entry_point.value}) cannot be loaded and is left out: {error}"
+            warnings.warn(message, DataSkipWarning, stacklevel=4)
     return modules
 
 
@@ -189,10 +192,12 @@ def _know(modules: Sequence[ModuleType]) -> Knowledge:
     kinds: dict[str, type[Index]] = {}
     for module in modules:
         for name, found in vars(module).items():
-            if isinstance(found, type) and issubclass(found, Index) and found is not Index and not name.startswith("_"):
-                if kinds.setdefault(found.__name__, found) is not found:
-                    other = kinds[found.__name__]
-                    raise DataSkipError(f"two plugins define an index {found.__name__}: {other.__module__} and {found.__module__}; uninstall one")
+            if not (isinstance(found, type) and issubclass(found, Index)) or found is Index or name.startswith("_"):
+                continue
+            known = kinds.setdefault(found.__name__, found)
+            if known is not found:
+                places = f"{known.__module__} and {found.__module__}"
+                raise DataSkipError(f"two plugins define an index {found.__name__}: {places}; uninstall one")
     return Knowledge(kinds, Filters(modules))
 
 
@@ -203,7 +208,7 @@ class _Callback:
         self.skipping: Skipping | None = skipping
 
     def apply(self, what: str, java: Any) -> Any:
-        """`list`: a Listing to a byte a file (null: read all). `explain`: a scan to text."""
+        """`list`: takes away from a Listing the files that need not be read (null: read all). `explain`: a scan to text."""
         skipping = self.skipping
         if skipping is None:
             return None if what == "list" else "disabled"

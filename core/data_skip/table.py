@@ -38,9 +38,13 @@ class Description:
     def __str__(self) -> str:
         if self.version is None:
             return f"{self.table} has no index; {self.files:,} files"
-        lines = [f"{self.table}: {self.files_indexed:,} of {self.files:,} files have a fresh record; version {self.version} at {self.location}"]
+        lines = [
+            f"{self.table}: {self.files_indexed:,} of {self.files:,} files have a fresh record",
+            f"  version {self.version} at {self.location}",
+        ]
         for row in self.rows:
-            lines.append(f"  {row['index']}: {row['files']:,} files, {human(row['bytes'])}{' - ' + row['problem'] if row['problem'] else ''}")
+            problem = f" - {row['problem']}" if row["problem"] else ""
+            lines.append(f"  {row['index']}: {row['files']:,} files, {human(row['bytes'])}{problem}")
         return "\n".join(lines)
 
 
@@ -91,7 +95,9 @@ class Table:
         frame = self._frame()
         java = self._skipping.shim.scan(frame._jdf.queryExecution().analyzed(), self._skipping.callback)
         if java is None:
-            raise DataSkipError(f"{self.name!r} is not a table of files that Spark reads by itself (a view, a stream, or a table of another system)")
+            raise DataSkipError(
+                f"{self.name!r} is no table of files that Spark reads by itself (but a view, a stream, or another system's)"
+            )
         scan = Scan(java)
         roots = set(scan.roots[:1] if self._in_catalog else scan.roots)
         if len(roots) != 1:
@@ -118,7 +124,8 @@ class Table:
             definitions[index] = bind(index, state.frame, state.scan, self._skipping.shim)
             for other in existing.values():
                 if why := another_reader(other, definitions[index][0]):
-                    raise DataSkipError(f"{self.name} has {other}, {why}; all indexes of a table are collected alike: drop those, or read as they did")
+                    advice = "all indexes of a table are collected alike: drop those, or read as they did"
+                    raise DataSkipError(f"{self.name} has {other}, {why}; {advice}")
         return self._index(state, definitions, set(), progress)
 
     def refresh(self, progress: bool = False) -> IndexReport:
@@ -188,10 +195,12 @@ class Table:
         if not scans:
             return Listing(self._state().scan.java.listing()).paths
         listing = Listing(scans[0].listing())
-        keep, _ = self._skipping.decide(listing)
-        return [path for path, kept in zip(listing.paths, keep, strict=True) if kept]
+        self._skipping.decide(listing)
+        return [path for path, kept in zip(listing.paths, listing.keep, strict=True) if kept]
 
-    def _index(self, state: TableState, definitions: dict[Index, tuple[Definition, Types]], current: set[FileKey], progress: bool) -> IndexReport:
+    def _index(
+        self, state: TableState, definitions: dict[Index, tuple[Definition, Types]], current: set[FileKey], progress: bool
+    ) -> IndexReport:
         return index_files(state, self._state, self._store, self._skipping.shim, definitions, current, progress, self.name)
 
     def _snapshot(self) -> Snapshot | None:

@@ -34,13 +34,6 @@ class Interval:
         below = self.high is None or value < self.high or (self.high_closed and value == self.high)
         return above and below
 
-    def __str__(self) -> str:
-        if self.low is not None and self.low == self.high:
-            return f"= {self.low!r}"
-        low = "" if self.low is None else f"{'>=' if self.low_closed else '>'} {self.low!r}"
-        high = "" if self.high is None else f"{'<=' if self.high_closed else '<'} {self.high!r}"
-        return " and ".join(filter(None, (low, high))) or "any value"
-
 
 @dataclass(frozen=True)
 class ValueSet:
@@ -63,15 +56,6 @@ class ValueSet:
         else:
             gaps.append(Interval(low, None, low_closed, False))
         return ValueSet(tuple(gaps), not self.nan, null)
-
-    def __str__(self) -> str:
-        if self == EVERYTHING:
-            return "any value"
-        shown = [str(interval) for interval in self.intervals[:3]]
-        if len(self.intervals) > 3:
-            shown.append(f"... ({len(self.intervals)} ranges)")
-        shown += ["NaN"] * self.nan + ["NULL"] * self.null
-        return " or ".join(shown) or "no value"
 
 
 EVERYTHING = ValueSet((Interval(),), nan=True)

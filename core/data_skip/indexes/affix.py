@@ -12,7 +12,7 @@ from data_skip import filters
 from data_skip.clause import Clause, Computed
 from data_skip.distinct import any_of_list, distinct, merged_lists
 from data_skip.expression import Call, Expression, Literal
-from data_skip.filters import Indexes
+from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.like import Affixes, affixes
 
@@ -20,19 +20,17 @@ from data_skip.like import Affixes, affixes
 class _Affix(Index):
     """Distinct affixes of `length` code points, up to `limit` a file (beyond it unknown). A string shorter than that is kept whole."""
 
-    def __init__(self, *expressions: str | int, length: int = 8, limit: int = 10_000) -> None:
-        if len(expressions) == 2 and isinstance(expressions[1], int):
-            expressions, length = expressions[:1], expressions[1]
+    def __init__(self, expression: str, length: int = 8, limit: int = 10_000) -> None:
         for name, value in (("length", length), ("limit", limit)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
-        super().__init__(*expressions, length=length, limit=limit)  # type: ignore[arg-type]
+        super().__init__(expression, length=length, limit=limit)
 
     length: int
     limit: int
 
     def refuse(self, types: tuple[str, ...]) -> str | None:
-        return None if types == ("string",) else f"it takes a string without collation, not {types[0]}; cast the expression, or use ValueList"
+        return None if types == ("string",) else f"it takes a string without collation, not {types[0]}; cast it, or use ValueList"
 
     def record_fields(self, types: tuple[pa.DataType, ...]) -> Mapping[str, pa.DataType]:
         return {"affixes": pa.list_(pa.string()), "has_null": pa.bool_()}
@@ -70,8 +68,7 @@ def by_affix(node: Expression, indexes: Indexes) -> Iterator[Clause]:
         for index in indexes.of(kind):
             test = _test(node, index)
             if test is not None:
-                text = f"{index} holds a value for {indexes.spark.sql(node)}"
-                yield _any_affix(index, test, _true_for_null(node, index.expression), text)
+                yield _any_affix(index, test, _true_for_null(node, index.expression), admits(index, node, indexes))
 
 
 Test = Callable[[pa.Array], pa.BooleanArray]

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from data_skip import filters
 from data_skip.clause import Clause, Named, any_of
 from data_skip.expression import Expression
-from data_skip.filters import Indexes
+from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.overlap import meets
 from data_skip.satisfying import satisfying
@@ -80,7 +80,7 @@ def in_range(node: Expression, indexes: Indexes) -> Iterator[Clause]:
     """Any predicate that some values of the indexed expression satisfy and others do not."""
     for index in indexes.of(MinMax):
         if (values := satisfying(node, index.expression, indexes.spark)) is not None:
-            yield holds_any(index, values)
+            yield Named(admits(index, node, indexes), holds_any(index, values))
 
 
 def holds_any(index: BoundIndex, values: ValueSet) -> Clause:
@@ -92,5 +92,4 @@ def holds_any(index: BoundIndex, values: ValueSet) -> Clause:
         parts.append(index["nan_count"] > 0)
     if values.null:
         parts.append(index["null_count"] > 0)
-    clause = any_of(parts) if parts else index["value_count"] < 0  # no value satisfies it: false wherever the record is known
-    return Named(f"{index} holds {values}", clause)
+    return any_of(parts) if parts else index["value_count"] < 0  # no value satisfies it: false wherever the record is known

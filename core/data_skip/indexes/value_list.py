@@ -11,7 +11,7 @@ from data_skip import filters
 from data_skip.clause import Clause, Computed
 from data_skip.distinct import any_of_list, distinct, merged_lists
 from data_skip.expression import Call, Expression
-from data_skip.filters import Indexes
+from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.overlap import members
 from data_skip.satisfying import satisfying
@@ -67,7 +67,7 @@ def _in_range(node: Expression, index: BoundIndex, indexes: Indexes) -> Clause |
     values = satisfying(node, index.expression, indexes.spark)
     if values is None or (isinstance(node, Call) and node.name == "Like") or len(values.intervals) > _MOST_INTERVALS:
         return None  # Spark decides LIKE exactly, the range of its prefix would not
-    return _any_value(index, lambda array: members(array, values), values.null, f"{index} holds {values}")
+    return _any_value(index, lambda array: members(array, values), values.null, admits(index, node, indexes))
 
 
 def _decided_by_spark(node: Expression, index: BoundIndex, indexes: Indexes) -> Clause | None:
@@ -83,7 +83,7 @@ def _decided_by_spark(node: Expression, index: BoundIndex, indexes: Indexes) -> 
             raise ValueError(f"Spark cannot decide {node} by {target} alone")
         return pa.array(answers != 0)
 
-    return _any_value(index, truth, bool(of_null[0]), f"{index} holds a value with {indexes.spark.sql(node)}")
+    return _any_value(index, truth, bool(of_null[0]), admits(index, node, indexes))
 
 
 def _any_value(index: BoundIndex, test: Test, of_null: bool, text: str) -> Clause:

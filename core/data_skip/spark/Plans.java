@@ -32,7 +32,8 @@ public final class Plans {
 
   /** The one form of a path, that of `_metadata.file_path`: an escaped URI, without an empty authority. */
   public static String uri(org.apache.hadoop.fs.Path path) {
-    return new org.apache.hadoop.fs.Path(path.toString()).toUri().toString();
+    java.net.URI uri = path.toUri();
+    return uri.getScheme() + ":" + (uri.getRawAuthority() == null ? "" : "//" + uri.getRawAuthority()) + uri.getRawPath();
   }
 
   public static String json(Object value) {

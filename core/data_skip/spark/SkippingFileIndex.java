@@ -2,6 +2,8 @@ package data_skip;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -119,14 +121,12 @@ public final class SkippingFileIndex implements FileIndex {
   public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
     scala.collection.immutable.Seq all = wrapped.listFiles(partitionFilters, dataFilters);
     if (!Plans.enabled(session().sessionState().conf())) return all;
-    byte[] keep;
     Listing listing = new Listing(this, all);
     try {
-      keep = (byte[]) python.apply("list", listing);
+      return "decided".equals(python.apply("list", listing)) ? listing.kept() : all;
     } catch (Throwable unknown) {
       return all;
     }
-    return keep == null ? all : listing.kept(keep);
   }
 
   /** Spark explains a FileIndex by its root paths alone: so the first of them tells the clause where it is printed. */
@@ -194,6 +194,8 @@ public final class SkippingFileIndex implements FileIndex {
     private final SkippingFileIndex scan;
     private final scala.collection.immutable.Seq directories;
     private final List files = new ArrayList();
+    private final byte[] keep;
+    private int[] slots;
 
     public Listing(SkippingFileIndex scan, scala.collection.immutable.Seq directories) {
       this.scan = scan;
@@ -203,6 +205,8 @@ public final class SkippingFileIndex implements FileIndex {
         scala.collection.Iterator inside = ((PartitionDirectory) iterator.next()).files().iterator();
         while (inside.hasNext()) files.add(inside.next());
       }
+      this.keep = new byte[files.size()];
+      keepAll();
     }
 
     public SkippingFileIndex scan() {
@@ -247,9 +251,64 @@ public final class SkippingFileIndex implements FileIndex {
       return buffer.array();
     }
 
-    /** The directories with those files only for which `keep` holds a 1. */
-    public scala.collection.immutable.Seq kept(byte[] keep) {
-      if (keep.length != files.size()) return directories;
+    public int count() {
+      return files.size();
+    }
+
+    public long bytes() {
+      long total = 0;
+      for (int i = 0; i < files.size(); i++) total += file(i).getLen();
+      return total;
+    }
+
+    /** Which file versions of a snapshot are listed, a bit each (the lowest first); null where the snapshot is not known here. */
+    public byte[] present(String snapshot) {
+      KnownFiles known = KnownFiles.get(snapshot);
+      return known == null ? null : bits(slots(known));
+    }
+
+    /** As `present`, of a snapshot that is told here. */
+    public byte[] present(String snapshot, String root, byte[] versions) {
+      return bits(slots(KnownFiles.put(snapshot, root, versions)));
+    }
+
+    private int[] slots(KnownFiles known) {
+      int[] slots = new int[files.size()];
+      for (int i = 0; i < slots.length; i++) {
+        slots[i] = known.slot(Plans.uri(file(i).getPath()), file(i).getLen(), file(i).getModificationTime());
+      }
+      this.slots = slots;
+      return slots;
+    }
+
+    private static byte[] bits(int[] slots) {
+      BitSet bits = new BitSet();
+      for (int i = 0; i < slots.length; i++) if (slots[i] >= 0) bits.set(slots[i]);
+      return bits.toByteArray();
+    }
+
+    /** Takes away the listed files whose bit is set, in the snapshot that `present` was last asked about. */
+    public void skip(byte[] versions) {
+      BitSet skipped = BitSet.valueOf(versions);
+      for (int i = 0; i < slots.length; i++) if (slots[i] >= 0 && skipped.get(slots[i])) keep[i] = 0;
+    }
+
+    /** Takes back what was skipped. */
+    public void keepAll() {
+      Arrays.fill(keep, (byte) 1);
+    }
+
+    /** A byte a file: 1 where it is to be read. */
+    public byte[] keep() {
+      return keep;
+    }
+
+    public void keepOnly(byte[] chosen) {
+      System.arraycopy(chosen, 0, keep, 0, keep.length);
+    }
+
+    /** The directories with only those files that are to be read. */
+    public scala.collection.immutable.Seq kept() {
       List result = new ArrayList();
       int next = 0;
       scala.collection.Iterator iterator = directories.iterator();
@@ -269,9 +328,9 @@ public final class SkippingFileIndex implements FileIndex {
     private final FileIndex wrapped;
     private final scala.collection.immutable.Seq directories;
 
-    public ChosenFiles(Listing listing, byte[] keep) {
+    public ChosenFiles(Listing listing) {
       this.wrapped = listing.scan.wrapped;
-      this.directories = listing.kept(keep);
+      this.directories = listing.kept();
     }
 
     public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from data_skip.expression import Expression, Literal, decode
+from data_skip.clause import Mask
+from data_skip.expression import Expression, Literal, Source, decode
 from data_skip.monotone import Bisection
+from data_skip.store import Snapshot
 
 
 class Scan:
@@ -20,6 +22,7 @@ class Scan:
     def __init__(self, java: Any) -> None:
         self.java = java
         self._settings: dict[tuple[str, ...], dict[str, str]] = {}
+        self._sql: dict[Source, str] = {}
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -81,8 +84,10 @@ class Scan:
         """The node as Spark writes it in SQL."""
         if node.source is None:
             return str(node)
-        text = str(self.evaluator.sql(node.source.id))
-        return f"NOT {text}" if node.source.negated else text
+        if node.source not in self._sql:
+            text = str(self.evaluator.sql(node.source.id))
+            self._sql[node.source] = f"NOT {text}" if node.source.negated else text
+        return self._sql[node.source]
 
 
 def _places(node: Expression, target: Expression) -> str:
@@ -91,17 +96,44 @@ def _places(node: Expression, target: Expression) -> str:
 
 
 class Listing:
-    """The files that Spark would read for one scan."""
+    """The files that Spark would read for one scan. They stay in the JVM; what crosses is mostly bits."""
 
     def __init__(self, java: Any) -> None:
         self.java = java
         self.scan = Scan(java.scan())
-        text = bytes(java.paths()).decode("utf-8")
-        self.paths = text.split("\n") if text else []
-        identities = np.frombuffer(bytes(java.identities()), dtype=">i8").astype(np.int64).reshape(-1, 2)
-        self.sizes, self.modification_times = identities[:, 0], identities[:, 1]
 
     @property
     def execution_id(self) -> str:
         """Spark's number of the running query; "" outside of one."""
         return str(self.java.executionId())
+
+    def present(self, snapshot: Snapshot, root: str) -> Mask:
+        """Which file versions of an index's snapshot, of the table at this root, are listed."""
+        bits = self.java.present(snapshot.id)
+        if bits is None:
+            bits = self.java.present(snapshot.id, root, snapshot.versions_text())
+        flags = np.zeros(len(snapshot.files), dtype=bool)
+        found = np.unpackbits(np.frombuffer(bytes(bits), dtype=np.uint8), bitorder="little")[: len(flags)]
+        flags[: len(found)] = found
+        return flags
+
+    def skip(self, versions: Mask) -> None:
+        """Takes away listed file versions of the snapshot that `present` was last asked about."""
+        self.java.skip(np.packbits(versions, bitorder="little").tobytes())
+
+    @property
+    def keep(self) -> Mask:
+        """Which of `paths` are to be read."""
+        return np.frombuffer(bytes(self.java.keep()), dtype=np.uint8) == 1
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The path of each file, as `_metadata.file_path` has it: an escaped URI."""
+        text = bytes(self.java.paths()).decode("utf-8")
+        return text.split("\n") if text else []
+
+    @cached_property
+    def identities(self) -> list[tuple[int, int]]:
+        """Size and modification time (ms) of each file."""
+        pairs = np.frombuffer(bytes(self.java.identities()), dtype=">i8").reshape(-1, 2)
+        return [(int(size), int(modified)) for size, modified in pairs]

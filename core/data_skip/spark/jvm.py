@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 # In order of use: each class sees those before it, through the class loader that is its parent.
-SOURCES = ("Plans", "TreeEncoder", "Evaluator", "SkippingFileIndex", "SkippingRule", "Shim")
+SOURCES = ("Plans", "TreeEncoder", "Evaluator", "KnownFiles", "SkippingFileIndex", "SkippingRule", "Shim")
 
 
 @cache
@@ -20,6 +20,8 @@ def shim(gateway: Any) -> Any:
         compiler.setParentClassLoader(loader)
         compiler.cook(f"{name}.java", files(__package__).joinpath(f"{name}.java").read_text("utf-8"))
         loader = compiler.getClassLoader()
-    return loader.loadClass("data_skip.Shim").getDeclaredConstructor(gateway.new_array(jvm.Class, 0)).newInstance(
-        gateway.new_array(jvm.Object, 0)
+    return (
+        loader.loadClass("data_skip.Shim")
+        .getDeclaredConstructor(gateway.new_array(jvm.Class, 0))
+        .newInstance(gateway.new_array(jvm.Object, 0))
     )

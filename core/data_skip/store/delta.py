@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import os
 import threading
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -31,7 +33,11 @@ from data_skip.definition import Definition
 LAYOUT = 1  # of the store; a store of a later layout is left alone
 _LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
 _DEFINITION = b"data_skip.index"
-_KEYS = [pa.field("path", pa.string(), metadata={_LAYOUT_KEY: str(LAYOUT).encode()}), pa.field("size", pa.int64()), pa.field("modification_time", pa.int64())]
+_KEYS = [
+    pa.field("path", pa.string(), metadata={_LAYOUT_KEY: str(LAYOUT).encode()}),
+    pa.field("size", pa.int64()),
+    pa.field("modification_time", pa.int64()),
+]
 _BASE = pa.schema([*_KEYS, pa.field("row_count", pa.int64())])
 _TRIES = 20
 
@@ -52,6 +58,7 @@ class Snapshot:
     """One committed version of the index. Records are read index by index, when first asked for."""
 
     def __init__(self, table: DeltaTable) -> None:
+        self.id = str(uuid.uuid4())
         self.version = table.version()
         self._dataset = table.to_pyarrow_dataset()
         self._lock = threading.Lock()
@@ -61,6 +68,7 @@ class Snapshot:
         self._slots: dict[tuple[str, int, int], int] = {}
         self._slot_of_row = np.array([self._slots.setdefault(key, len(self._slots)) for key in keys], dtype=np.int64)
         self.row_counts = self._latest(rows["row_count"]).to_numpy(zero_copy_only=False)
+        self.sizes = np.array([size for _, size, _ in self._slots], dtype=np.int64)
         self.rows = len(rows)
         schema = pa.schema(table.schema().to_arrow())
         self.definitions: dict[str, Definition] = {}
@@ -69,15 +77,14 @@ class Snapshot:
                 self.definitions[field.name] = Definition.from_json(field.metadata[_DEFINITION].decode())
         self.types = {name: schema.field(name).type for name in self.definitions}
 
-    @property
+    @cached_property
     def files(self) -> list[FileKey]:
         """The file versions that have a row."""
         return [FileKey(*key) for key in self._slots]
 
-    def slots(self, paths: Sequence[str], sizes: Iterable[int], times: Iterable[int]) -> npt.NDArray[np.int64]:
-        """For each file its place in the records, -1 for a file (or version of it) that has none."""
-        find = self._slots.get
-        return np.array([find(key, -1) for key in zip(paths, sizes, times, strict=True)], dtype=np.int64)
+    def versions_text(self) -> bytes:
+        """The file versions, a line each: path, size and modification time, with tabs between."""
+        return "\n".join(f"{path}\t{size}\t{modified}" for path, size, modified in self._slots).encode()
 
     def records(self, columns: Iterable[str]) -> dict[str, pa.StructArray]:
         """The records of some indexes, one a file version, null where there is none."""
@@ -157,7 +164,8 @@ class DeltaStore:
             raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
         except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
             self._table = self._snapshot = None
-            raise StoreError(f"the index at {self.location} cannot be read ({error}); delete the folder and create the index again") from error
+            advice = "delete the folder and create the index again"
+            raise StoreError(f"the index at {self.location} cannot be read ({error}); {advice}") from error
         return self._snapshot
 
     def _check(self, table: DeltaTable) -> None:

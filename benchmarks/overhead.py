@@ -1,0 +1,103 @@
+"""What skipping adds to the planning of a query: the same query planned with and without, on tables of 1, 1,000 and 10,000 files.
+
+    make bench      or      python benchmarks/overhead.py [repetitions]
+
+Planning is all that happens before Spark's first task: parsing, analysis, optimisation, and the listing of files for the scan
+(`FileIndex.listFiles`), which is where skipping decides. No data is read. Each pair is measured in turn, in one session, after
+warming up; medians. "one file survives" is a range that skips all files but one, "none skipped" a range that skips nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+import data_skip
+from data_skip import MinMax, ValueList
+from data_skip.spark.java import ensure_java
+
+FILES = (1, 1_000, 10_000)
+ROWS_A_FILE = 4
+
+
+def main(repetitions: int) -> None:
+    """Prints the table."""
+    spark = session()
+    skipping = data_skip.enable(spark)
+    with tempfile.TemporaryDirectory() as folder:
+        print(f"{'files':>7} {'query':<20} {'without':>9} {'with':>9} {'added':>9} {'ratio':>6}")
+        for count in FILES:
+            table = Path(folder) / str(count)
+            write(table, count)
+            skipping.table(str(table)).create_index(MinMax("id"), ValueList("name"))
+            frame = spark.read.parquet(str(table))
+            for title, where in (
+                ("one file survives", f"id = {ROWS_A_FILE * count // 2}"),
+                ("none skipped", f"id >= 0 AND id < {ROWS_A_FILE * count}"),
+                ("by value list", f"upper(name) = 'NAME {count // 2}'"),
+            ):
+                compare(skipping, frame, where, count, title, repetitions)
+    spark.stop()
+
+
+def session() -> SparkSession:
+    """A quiet local session."""
+    ensure_java()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def write(folder: Path, count: int) -> None:
+    """`count` small files of consecutive ids, dated back so that none is too young to be indexed."""
+    folder.mkdir()
+    moment = time.time() - 3600.123
+    for i in range(count):
+        ids = list(range(ROWS_A_FILE * i, ROWS_A_FILE * (i + 1)))
+        path = folder / f"{i:05}.parquet"
+        pq.write_table(pa.table({"id": pa.array(ids, pa.int64()), "name": [f"name {i}"] * ROWS_A_FILE}), path)
+        os.utime(path, (moment, moment))
+
+
+def compare(skipping: data_skip.Skipping, frame: DataFrame, where: str, count: int, title: str, repetitions: int) -> None:
+    """Plans the query in turn without and with skipping; prints the medians."""
+
+    def without() -> int:
+        with skipping.disabled():
+            return plan(frame.where(where))
+
+    def with_skipping() -> int:
+        return plan(frame.where(where))
+
+    for _ in range(5):  # both warm
+        without(), with_skipping()
+    times: dict[Callable[[], int], list[float]] = {without: [], with_skipping: []}
+    for _ in range(repetitions):
+        for variant, taken in times.items():
+            start = time.perf_counter()
+            variant()
+            taken.append((time.perf_counter() - start) * 1000)
+    plain, skipped = (statistics.median(taken) for taken in times.values())
+    print(f"{count:>7,} {title:<20} {plain:>6.1f} ms {skipped:>6.1f} ms {skipped - plain:>6.1f} ms {skipped / plain:>6.2f}")
+
+
+def plan(frame: DataFrame) -> int:
+    """Plans a query up to its first task; the number of partitions that its scan will have."""
+    physical: Any = frame._jdf.queryExecution().executedPlan()
+    return int(physical.execute().getNumPartitions())
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 15)
