@@ -48,6 +48,7 @@ def skipping(spark: SparkSession) -> data_skip.Skipping:
 
 
 @pytest.fixture
-def lake(spark: SparkSession, skipping: data_skip.Skipping, tmp_path: Path) -> Lake:
+def lake(spark: SparkSession, skipping: data_skip.Skipping, tmp_path: Path) -> Iterator[Lake]:
     """An empty folder for a table, with what tests do with it."""
-    return Lake(spark, skipping, tmp_path / "table")
+    yield Lake(spark, skipping, tmp_path / "table")
+    spark.catalog.dropTempView("t")

@@ -29,18 +29,18 @@ def bind(index: Index, frame: DataFrame, scan: Scan, shim: Any) -> tuple[Definit
     for sql in index.expressions:
         try:
             selected = frame.select(F.expr(sql).alias("expression"))
-            encoded: Any = shim.expression(selected._jdf.queryExecution().optimizedPlan())
+            encoded = shim.expression(selected._jdf.queryExecution().optimizedPlan())
         except PySparkException as error:
             raise DataSkipError(f"{index}: Spark does not understand {sql!r}: {first_line(error)}") from error
         if encoded is None:
             raise DataSkipError(f"{index}: {sql!r} is more than an expression over one row (an aggregate, window, generator or subquery)")
-        tree: dict[str, Any] = json.loads(encoded)
+        tree = json.loads(encoded)
         if why := _unfit(decode(tree)):
             raise DataSkipError(f"{index}: {sql!r} {why}")
         trees.append(tree)
         types.append(selected.schema[0].dataType)
-    if why := index.refuse(tuple(tree["type"] for tree in trees)):
-        raise DataSkipError(f"{index} cannot be built: {why}")
+    if refusal := index.refuse(tuple(tree["type"] for tree in trees)):
+        raise DataSkipError(f"{index} cannot be built: {refusal}")
     reader = reader_of(scan.description, scan.settings, [decode(tree) for tree in trees])
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
     return definition, tuple(to_arrow_type(type_) for type_ in types)

@@ -50,11 +50,12 @@ def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -
         else:
             file.rows += piece["rows"]
             file.refused |= piece["refused"]
-            file.records = _merged(indexes, file.records, records, failures)
+            file.records = merge_records(indexes, file.records, records, failures)
     return found
 
 
-def _merged(indexes: list[Index], a: list[Record | None], b: list[Record | None], failures: dict[Index, str]) -> list[Record | None]:
+def merge_records(indexes: list[Index], a: list[Record | None], b: list[Record | None], failures: dict[Index, str]) -> list[Record | None]:
+    """For each index the record of two pieces of one file."""
     merged: list[Record | None] = []
     for index, one, other in zip(indexes, a, b, strict=True):
         try:
@@ -76,10 +77,10 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
             for start, end in _pieces(batch.column(FILE)):
                 part = batch.slice(start, end - start)
                 file, refused = part.column(FILE)[0].as_py(), bool(np.any(part.column(REFUSED).to_numpy(zero_copy_only=False)))
-                records = _records(indexes, [physical(column) for column in part.columns[3:]], errors)
+                records = collect_records(indexes, [physical(column) for column in part.columns[3:]], errors)
                 if file in pieces:
                     rows, before, known = pieces[file]
-                    pieces[file] = rows + len(part), before or refused, _merged(indexes, known, records, failures)
+                    pieces[file] = rows + len(part), before or refused, merge_records(indexes, known, records, failures)
                 else:
                     pieces[file] = len(part), refused, records
         errors |= {i: failures[index] for i, index in enumerate(indexes) if index in failures}
@@ -99,7 +100,8 @@ def _pieces(files: pa.Array) -> list[tuple[int, int]]:
     return list(zip([0, *cuts], [*cuts, len(ids)], strict=True))
 
 
-def _records(indexes: list[Index], columns: list[pa.Array], errors: dict[int, str]) -> list[Record | None]:
+def collect_records(indexes: list[Index], columns: list[pa.Array], errors: dict[int, str]) -> list[Record | None]:
+    """For each index the record of one piece of a file; `columns` holds the values of every index's expressions in order."""
     records: list[Record | None] = []
     for i, index in enumerate(indexes):
         count = len(index.expressions)

@@ -57,9 +57,10 @@ def _decide_one(listing: Listing, root: str, snapshot: Snapshot, knowledge: Know
     records = Records(snapshot.records({field.index for clause in clauses for field in clause.fields()}))
     files = len(snapshot.files)
     fresh = listing.present(snapshot, root)  # listed in exactly the version that the record was collected from
-    may_match = survivors(decision.clause, records, files) & (snapshot.row_counts != 0)
-    skipped = fresh & ~may_match
-    listing.skip(skipped)
+    may_match = survivors(decision.clause, records, files)
+    if decision.same_reader:
+        may_match &= snapshot.row_counts != 0
+    skipped = listing.skip(fresh & ~may_match)
 
     report.clause = str(decision.clause) if decision.clause is not KEEP else ""
     report.errors += decision.errors
@@ -67,7 +68,7 @@ def _decide_one(listing: Listing, root: str, snapshot: Snapshot, knowledge: Know
     report.files_read -= int(skipped.sum())
     report.bytes_read -= int(snapshot.sizes[skipped].sum())
     report.rows_known += int(np.nansum(snapshot.row_counts[fresh]))
-    report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & may_match]))
+    report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & ~skipped]))
     for leaf in decision.leaves:
         alone = int((fresh & ~survivors(leaf.clause, records, files)).sum())
         clause = "" if leaf.clause is KEEP else str(leaf.clause)
@@ -89,7 +90,9 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
             notes.append(f"{definition} is not used: {why_not}")
         else:
             bound.append(BoundIndex(index, trees))
-    return generate_clause(scan.predicate, Indexes(tuple(bound), scan), knowledge.filters)
+    decision = generate_clause(scan.predicate, Indexes(tuple(bound), scan), knowledge.filters)
+    decision.same_reader = bool(bound)
+    return decision
 
 
 def usable(definition: Definition, kinds: Mapping[str, type[Index]]) -> Index | str:

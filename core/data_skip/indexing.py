@@ -147,11 +147,11 @@ def _commit(
     for i, (index, (definition, types)) in enumerate(definitions.items()):
         type_ = physical_fields(index, types)
         records = [{} if file.refused or file.records[i] is None else file.records[i] for _, file in rows]
-        columns[definition_field(index.column, type_, definition)] = _array(records, type_, index, report)
+        columns[definition_field(index.column, type_, definition)] = as_column(records, type_, index, report)
     store.append([key for key, _ in rows], [file.rows for _, file in rows], columns)
 
 
-def _array(records: list[Record | None], type_: pa.DataType, index: Index, report: IndexReport) -> pa.Array:
+def as_column(records: list[Record | None], type_: pa.DataType, index: Index, report: IndexReport) -> pa.Array:
     """The records of an index as one column; a record that does not fit its own fields is unknown."""
     try:
         return pa.array(records, type_)

@@ -35,6 +35,7 @@ class Decision:
     clause: Clause
     leaves: list[Leaf] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    same_reader: bool = False  # whether an index of the table was collected as the scan reads: then its row counts hold as well
 
 
 def generate_clause(predicate: Expression, indexes: Indexes, filters: Filters) -> Decision:

@@ -83,7 +83,7 @@ def _nan_ordinal(type_: str) -> int | None:
 
 
 def value_at(ordinal: int, type_: str) -> Any:
-    """The value with this number in the order of its type: the twin of Domain.value in Evaluator.java."""
+    """The value with this number in the order of its type: the twin of Domain.value in Domain.java."""
     if type_ in FRACTIONAL:
         real, size = (">f", 4) if type_ == "float" else (">d", 8)
         magnitude = struct.unpack(real, abs(ordinal).to_bytes(size, "big"))[0]

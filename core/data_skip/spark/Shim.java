@@ -82,10 +82,10 @@ public final class Shim {
    * The same DataFrame, over some files of a listing only: those that are to be read. `malformed`: the name of a further
    * column, in which a text format keeps each record that it could not parse; null for other formats.
    */
-  public Object restricted(LogicalPlan analyzed, SkippingFileIndex.Listing listing, String malformed) {
+  public Object restricted(LogicalPlan analyzed, Listing listing, String malformed) {
     LogicalRelation old = Plans.onlyRelation(analyzed);
-    LogicalRelation chosen = Plans.forCollecting(old, new SkippingFileIndex.ChosenFiles(listing), malformed);
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.scan().session(), replace(analyzed, old, chosen));
+    LogicalRelation chosen = Plans.forCollecting(old, new ChosenFiles(((HadoopFsRelation) old.relation()).location(), listing), malformed);
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), replace(analyzed, old, chosen));
   }
 
   private static LogicalPlan replace(LogicalPlan plan, LogicalPlan old, LogicalPlan replacement) {

@@ -1,9 +1,6 @@
 package data_skip;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.BitSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,17 +10,11 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.XxHash64;
 import org.apache.spark.sql.execution.datasources.FileIndex;
-import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.sources.DataSourceRegister;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * A FileIndex that lists what the wrapped one lists, less the files which Python proves to hold no row of this scan's
@@ -54,7 +45,7 @@ public final class SkippingFileIndex implements FileIndex {
     scala.collection.Iterator output = scan.output().iterator();
     while (output.hasNext()) {
       Attribute attribute = (Attribute) output.next();
-      columns.put(attribute.exprId(), attribute.name());
+      if (!attribute.metadata().contains("__metadata_col")) columns.put(attribute.exprId(), attribute.name()); // _metadata is no column
     }
     return new TreeEncoder(columns, ((HadoopFsRelation) scan.relation()).partitionSchema());
   }
@@ -115,13 +106,13 @@ public final class SkippingFileIndex implements FileIndex {
 
   /** All files, whatever the predicate: for collecting an index. */
   public Listing listing() {
-    return new Listing(this, wrapped.listFiles(Plans.noFilters(), Plans.noFilters()));
+    return new Listing(this, session(), wrapped.listFiles(Plans.noFilters(), Plans.noFilters()));
   }
 
   public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
     scala.collection.immutable.Seq all = wrapped.listFiles(partitionFilters, dataFilters);
     if (!Plans.enabled(session().sessionState().conf())) return all;
-    Listing listing = new Listing(this, all);
+    Listing listing = new Listing(this, session(), all);
     try {
       return "decided".equals(python.apply("list", listing)) ? listing.kept() : all;
     } catch (Throwable unknown) {
@@ -187,176 +178,5 @@ public final class SkippingFileIndex implements FileIndex {
 
   public int hashCode() {
     return 31 * wrapped.hashCode() + description.hashCode();
-  }
-
-  /** One listing of the files of a scan, in bulk, for Python. */
-  public static final class Listing {
-    private final SkippingFileIndex scan;
-    private final scala.collection.immutable.Seq directories;
-    private final List files = new ArrayList();
-    private final byte[] keep;
-    private int[] slots;
-
-    public Listing(SkippingFileIndex scan, scala.collection.immutable.Seq directories) {
-      this.scan = scan;
-      this.directories = directories;
-      scala.collection.Iterator iterator = directories.iterator();
-      while (iterator.hasNext()) {
-        scala.collection.Iterator inside = ((PartitionDirectory) iterator.next()).files().iterator();
-        while (inside.hasNext()) files.add(inside.next());
-      }
-      this.keep = new byte[files.size()];
-      keepAll();
-    }
-
-    public SkippingFileIndex scan() {
-      return scan;
-    }
-
-    /** Spark's number of the running query; "" outside of one. */
-    public String executionId() {
-      String id = scan.session().sparkContext().getLocalProperty("spark.sql.execution.id");
-      return id == null ? "" : id;
-    }
-
-    private FileStatusWithMetadata file(int i) {
-      return (FileStatusWithMetadata) files.get(i);
-    }
-
-    /** The path of each file as `_metadata.file_path` has it, a line each. */
-    public byte[] paths() {
-      StringBuilder text = new StringBuilder();
-      for (int i = 0; i < files.size(); i++) {
-        if (i > 0) text.append('\n');
-        text.append(Plans.uri(file(i).getPath()));
-      }
-      return text.toString().getBytes(java.nio.charset.StandardCharsets.UTF_8);
-    }
-
-    /** Spark's xxhash64 of each file's `_metadata.file_path`, as big-endian longs. */
-    public byte[] hashes() {
-      ByteBuffer buffer = ByteBuffer.allocate(8 * files.size());
-      for (int i = 0; i < files.size(); i++) {
-        List path = new ArrayList();
-        path.add(new Literal(UTF8String.fromString(Plans.uri(file(i).getPath())), DataTypes.StringType));
-        buffer.putLong(((Long) new XxHash64(Plans.seq(path)).eval(null)).longValue());
-      }
-      return buffer.array();
-    }
-
-    /** Size and modification time (ms) of each file, as big-endian longs. */
-    public byte[] identities() {
-      ByteBuffer buffer = ByteBuffer.allocate(16 * files.size());
-      for (int i = 0; i < files.size(); i++) buffer.putLong(file(i).getLen()).putLong(file(i).getModificationTime());
-      return buffer.array();
-    }
-
-    public int count() {
-      return files.size();
-    }
-
-    public long bytes() {
-      long total = 0;
-      for (int i = 0; i < files.size(); i++) total += file(i).getLen();
-      return total;
-    }
-
-    /** Which file versions of a snapshot are listed, a bit each (the lowest first); null where the snapshot is not known here. */
-    public byte[] present(String snapshot) {
-      KnownFiles known = KnownFiles.get(snapshot);
-      return known == null ? null : bits(slots(known));
-    }
-
-    /** As `present`, of a snapshot that is told here. */
-    public byte[] present(String snapshot, String root, byte[] versions) {
-      return bits(slots(KnownFiles.put(snapshot, root, versions)));
-    }
-
-    private int[] slots(KnownFiles known) {
-      int[] slots = new int[files.size()];
-      for (int i = 0; i < slots.length; i++) {
-        slots[i] = known.slot(Plans.uri(file(i).getPath()), file(i).getLen(), file(i).getModificationTime());
-      }
-      this.slots = slots;
-      return slots;
-    }
-
-    private static byte[] bits(int[] slots) {
-      BitSet bits = new BitSet();
-      for (int i = 0; i < slots.length; i++) if (slots[i] >= 0) bits.set(slots[i]);
-      return bits.toByteArray();
-    }
-
-    /** Takes away the listed files whose bit is set, in the snapshot that `present` was last asked about. */
-    public void skip(byte[] versions) {
-      BitSet skipped = BitSet.valueOf(versions);
-      for (int i = 0; i < slots.length; i++) if (slots[i] >= 0 && skipped.get(slots[i])) keep[i] = 0;
-    }
-
-    /** Takes back what was skipped. */
-    public void keepAll() {
-      Arrays.fill(keep, (byte) 1);
-    }
-
-    /** A byte a file: 1 where it is to be read. */
-    public byte[] keep() {
-      return keep;
-    }
-
-    public void keepOnly(byte[] chosen) {
-      System.arraycopy(chosen, 0, keep, 0, keep.length);
-    }
-
-    /** The directories with only those files that are to be read. */
-    public scala.collection.immutable.Seq kept() {
-      List result = new ArrayList();
-      int next = 0;
-      scala.collection.Iterator iterator = directories.iterator();
-      while (iterator.hasNext()) {
-        PartitionDirectory directory = (PartitionDirectory) iterator.next();
-        List inside = new ArrayList();
-        for (int i = 0; i < directory.files().size(); i++) if (keep[next + i] == 1) inside.add(files.get(next + i));
-        next += directory.files().size();
-        if (!inside.isEmpty()) result.add(directory.copy(directory.values(), Plans.seq(inside)));
-      }
-      return Plans.seq(result);
-    }
-  }
-
-  /** A relation over just these files of another one: for collecting an index. */
-  public static final class ChosenFiles implements FileIndex {
-    private final FileIndex wrapped;
-    private final scala.collection.immutable.Seq directories;
-
-    public ChosenFiles(Listing listing) {
-      this.wrapped = listing.scan.wrapped;
-      this.directories = listing.kept();
-    }
-
-    public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
-      return directories;
-    }
-
-    public scala.collection.immutable.Seq rootPaths() {
-      return wrapped.rootPaths();
-    }
-
-    public String[] inputFiles() {
-      return wrapped.inputFiles();
-    }
-
-    public void refresh() {}
-
-    public long sizeInBytes() {
-      return wrapped.sizeInBytes();
-    }
-
-    public StructType partitionSchema() {
-      return wrapped.partitionSchema();
-    }
-
-    public scala.Option metadataOpsTimeNs() {
-      return wrapped.metadataOpsTimeNs();
-    }
   }
 }

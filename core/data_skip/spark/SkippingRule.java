@@ -40,7 +40,11 @@ public final class SkippingRule extends Rule {
 
   public TreeNode apply(TreeNode plan) {
     if (!Plans.enabled(org.apache.spark.sql.internal.SQLConf.get())) return plan;
-    return rewrite((LogicalPlan) plan, new ArrayList());
+    try {
+      return rewrite((LogicalPlan) plan, new ArrayList());
+    } catch (RuntimeException unknown) {
+      return plan; // a query that cannot be helped is left as it is
+    }
   }
 
   private LogicalPlan rewrite(LogicalPlan plan, List predicates) {
@@ -90,11 +94,7 @@ public final class SkippingRule extends Rule {
     if (!(location instanceof PartitioningAwareFileIndex) && !(location instanceof CatalogFileIndex)) return scan;
     Expression predicate = (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
-    try {
-      return Plans.withLocation(scan, new SkippingFileIndex(scan, predicate, python));
-    } catch (RuntimeException unknown) {
-      return scan;
-    }
+    return Plans.withLocation(scan, new SkippingFileIndex(scan, predicate, python));
   }
 
   private static boolean deterministic(scala.collection.immutable.Seq expressions) {

@@ -112,14 +112,15 @@ class Listing:
         bits = self.java.present(snapshot.id)
         if bits is None:
             bits = self.java.present(snapshot.id, root, snapshot.versions_text())
-        flags = np.zeros(len(snapshot.files), dtype=bool)
-        found = np.unpackbits(np.frombuffer(bytes(bits), dtype=np.uint8), bitorder="little")[: len(flags)]
-        flags[: len(found)] = found
-        return flags
+        return _flags(bits, len(snapshot.files))
 
-    def skip(self, versions: Mask) -> None:
-        """Takes away listed file versions of the snapshot that `present` was last asked about."""
-        self.java.skip(np.packbits(versions, bitorder="little").tobytes())
+    def skip(self, versions: Mask) -> Mask:
+        """Takes away listed file versions of the snapshot that `present` was last asked about.
+
+        A file that has changed since it was listed stays; returns those that were taken away.
+        """
+        changed = self.java.skip(np.packbits(versions, bitorder="little").tobytes())
+        return versions & ~_flags(changed, len(versions))
 
     @property
     def keep(self) -> Mask:
@@ -137,3 +138,11 @@ class Listing:
         """Size and modification time (ms) of each file."""
         pairs = np.frombuffer(bytes(self.java.identities()), dtype=">i8").reshape(-1, 2)
         return [(int(size), int(modified)) for size, modified in pairs]
+
+
+def _flags(bits: bytes, count: int) -> Mask:
+    """The bits of a java.util.BitSet as an array."""
+    flags = np.zeros(count, dtype=bool)
+    found = np.unpackbits(np.frombuffer(bytes(bits), dtype=np.uint8), bitorder="little")[:count]
+    flags[: len(found)] = found
+    return flags

@@ -7,7 +7,11 @@ from importlib.resources import files
 from typing import Any
 
 # In order of use: each class sees those before it, through the class loader that is its parent.
-SOURCES = ("Plans", "TreeEncoder", "Evaluator", "KnownFiles", "SkippingFileIndex", "SkippingRule", "Shim")
+SOURCES = (
+    *("Plans", "TreeEncoder", "Domain", "Evaluator"),
+    *("KnownFiles", "Freshness", "Listing", "ChosenFiles", "SkippingFileIndex"),
+    *("SkippingRule", "Shim"),
+)
 
 
 @cache

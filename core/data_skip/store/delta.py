@@ -15,7 +15,9 @@ version meet, each index takes the last row that holds a record of it. `compact`
 from __future__ import annotations
 
 import os
+import re
 import threading
+import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -40,6 +42,7 @@ _KEYS = [
 ]
 _BASE = pa.schema([*_KEYS, pa.field("row_count", pa.int64())])
 _TRIES = 20
+_ABSENT_SECONDS = 30.0  # for which a place on object storage, seen to hold no index, is not asked again
 
 
 class StoreError(Exception):
@@ -134,11 +137,14 @@ class DeltaStore:
         self._lock = threading.Lock()
         self._table: DeltaTable | None = None
         self._snapshot: Snapshot | None = None
+        self._absent_until = 0.0
 
     @property
     def location(self) -> str:
         """The place as deltalake wants it: a plain path for local files."""
-        return unquote(self.uri.removeprefix("file:")) if self.uri.startswith("file:/") else self.uri
+        if self.uri.startswith("file:/"):
+            return unquote(self.uri.removeprefix("file:"))
+        return re.sub(r"^s3[an]://", "s3://", self.uri)  # Hadoop's names of S3
 
     def snapshot(self) -> Snapshot | None:
         """The last committed version; None where there is no index. StoreError where there is something else."""
@@ -146,7 +152,8 @@ class DeltaStore:
             return self._current()
 
     def _current(self) -> Snapshot | None:
-        if "://" not in self.location and not os.path.isdir(self.location):
+        local = "://" not in self.location
+        if not os.path.isdir(self.location) if local else time.monotonic() < self._absent_until:
             self._table = self._snapshot = None
             return None
         try:
@@ -160,6 +167,7 @@ class DeltaStore:
         except TableNotFoundError as error:
             self._table = self._snapshot = None
             if "://" in self.location:
+                self._absent_until = time.monotonic() + _ABSENT_SECONDS
                 return None
             raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
         except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
@@ -194,12 +202,16 @@ class DeltaStore:
         self._rewrite({column}, None)
 
     def _rewrite(self, dropped: set[str], live: set[FileKey] | None) -> None:
+        self._retried(lambda: self._rewrite_once(dropped, live))
+
+    def _rewrite_once(self, dropped: set[str], live: set[FileKey] | None) -> None:
         snapshot = self.snapshot()
         if snapshot is None:
             return
         kept = [name for name in snapshot.definitions if name not in dropped]
         files = snapshot.files
-        chosen = pa.array([i for i, file in enumerate(files) if live is None or file in live], pa.int64())
+        # Without an index, nobody knows how the rows were read that `row_count` counts.
+        chosen = pa.array([i for i, file in enumerate(files) if kept and (live is None or file in live)], pa.int64())
         fields = [definition_field(name, snapshot.types[name], snapshot.definitions[name]) for name in kept]
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
         arrays = [pa.array(values, field.type) for values, field in zip(base, _KEYS, strict=True)]
@@ -212,6 +224,7 @@ class DeltaStore:
         configuration = {"delta.dataSkippingNumIndexedCols": "0"}  # its own bounds of our bounds would serve nobody
         for attempt in range(_TRIES):
             try:
+                self._absent_until = 0.0
                 write_deltalake(self.location, table, mode=mode, schema_mode=schema_mode, configuration=configuration)  # type: ignore[call-overload]
                 return
             except CommitFailedError:  # another writer declared an index meanwhile: ours still adds to that
