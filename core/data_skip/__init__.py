@@ -12,6 +12,10 @@ print(skipping.report())
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.index import Index
 from data_skip.indexes.affix import Prefix, Suffix
+from data_skip.indexes.bloom import BloomFilter
+from data_skip.indexes.gap_list import GapList
+from data_skip.indexes.hybrid import Hybrid
+from data_skip.indexes.metric_distance import MetricDistance, great_circle
 from data_skip.indexes.min_max import MinMax
 from data_skip.indexes.value_list import ValueList
 from data_skip.indexing import IndexReport
@@ -20,11 +24,15 @@ from data_skip.session import Skipping, disable, enable
 from data_skip.table import Description, Table
 
 __all__ = [
+    "BloomFilter",
     "DataSkipError",
     "DataSkipWarning",
     "Description",
+    "GapList",
+    "Hybrid",
     "Index",
     "IndexReport",
+    "MetricDistance",
     "MinMax",
     "Prefix",
     "QueryReport",
@@ -35,4 +43,5 @@ __all__ = [
     "ValueList",
     "disable",
     "enable",
+    "great_circle",
 ]

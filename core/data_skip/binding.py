@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -26,7 +27,7 @@ def bind(index: Index, frame: DataFrame, scan: Scan, shim: Any) -> tuple[Definit
     """The definition of an index over a table, and the Arrow types of its expressions. DataSkipError where it cannot be built."""
     trees: list[dict[str, Any]] = []
     types = []
-    for sql in index.expressions:
+    for sql in index.inputs:
         try:
             selected = frame.select(F.expr(sql).alias("expression"))
             encoded = shim.expression(selected._jdf.queryExecution().optimizedPlan())
@@ -83,7 +84,8 @@ def another_reader(stored: Definition, now: Definition) -> str:
 
 def first_line(error: Exception) -> str:
     """The message of a Spark error without its stack."""
-    return str(error).strip().split("\n")[0]
+    text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
+    return text.strip().split("\n")[0]
 
 
 def physical_fields(index: Index, types: Types) -> pa.DataType:

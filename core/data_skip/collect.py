@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from data_skip.index import Index, Record
 
-FILE, REFUSED, READ_ALL = "data_skip_file", "data_skip_refused", "data_skip_read_all"
+FILE, REFUSED, READ_ALL, WHOLE = "data_skip_file", "data_skip_refused", "data_skip_read_all", "data_skip_whole"
 OUTPUT = "file long, rows long, refused boolean, records binary"
 
 
@@ -36,7 +36,7 @@ class Collected:
 def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -> dict[int, Collected]:
     """The records of each file by its hash.
 
-    `rows` has the columns FILE, REFUSED, READ_ALL and then every index's expressions in order, as `with_expressions` makes it.
+    `rows` has the columns FILE, REFUSED, READ_ALL, WHOLE and then every index's expressions in order, as `with_expressions` makes it.
     A file with a refused row gets no records. `failures` is told of the first error of each index.
     """
     found: dict[int, Collected] = {}
@@ -51,6 +51,8 @@ def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -
             file.rows += piece["rows"]
             file.refused |= piece["refused"]
             file.records = merge_records(indexes, file.records, records, failures)
+    for file in found.values():
+        file.records = finish_records(indexes, file.records, failures)
     return found
 
 
@@ -66,23 +68,39 @@ def merge_records(indexes: list[Index], a: list[Record | None], b: list[Record |
     return merged
 
 
+def finish_records(indexes: list[Index], records: list[Record | None], failures: dict[Index, str]) -> list[Record | None]:
+    """For each index the record to keep of a whole file."""
+    finished: list[Record | None] = []
+    for index, record in zip(indexes, records, strict=True):
+        try:
+            finished.append(None if record is None else index.finish(record))
+        except Exception as error:  # a plugin may do anything: its record is unknown
+            failures.setdefault(index, f"finish: {type(error).__name__}: {error}")
+            finished.append(None)
+    return finished
+
+
 def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     """The function that runs in Spark's tasks: batches of rows to one row a piece of a file."""
 
     def summarize(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         pieces: dict[int, tuple[int, bool, list[Record | None]]] = {}
+        whole: set[int] = set()  # files that no other task has a piece of
         errors: dict[int, str] = {}
         failures: dict[Index, str] = {}
         for batch in batches:
             for start, end in _pieces(batch.column(FILE)):
                 part = batch.slice(start, end - start)
                 file, refused = part.column(FILE)[0].as_py(), bool(np.any(part.column(REFUSED).to_numpy(zero_copy_only=False)))
-                records = collect_records(indexes, [physical(column) for column in part.columns[3:]], errors)
+                records = collect_records(indexes, [physical(column) for column in part.columns[4:]], errors)
                 if file in pieces:
                     rows, before, known = pieces[file]
                     pieces[file] = rows + len(part), before or refused, merge_records(indexes, known, records, failures)
                 else:
                     pieces[file] = len(part), refused, records
+                    whole |= {file} if part.column(WHOLE)[0].as_py() else set()
+        for file in whole:
+            pieces[file] = *pieces[file][:2], finish_records(indexes, pieces[file][2], failures)
         errors |= {i: failures[index] for i, index in enumerate(indexes) if index in failures}
         for file, (rows, refused, records) in pieces.items():
             packed = pickle.dumps((records, errors))
@@ -104,7 +122,7 @@ def collect_records(indexes: list[Index], columns: list[pa.Array], errors: dict[
     """For each index the record of one piece of a file; `columns` holds the values of every index's expressions in order."""
     records: list[Record | None] = []
     for i, index in enumerate(indexes):
-        count = len(index.expressions)
+        count = len(index.inputs)
         values, columns = columns[:count], columns[count:]
         try:
             for array in values:
@@ -139,5 +157,6 @@ def with_expressions(frame: DataFrame, indexes: list[Index], malformed: str | No
         refused = F.col(f"`{malformed}`").isNotNull()
         read_all = reduce(or_, (F.col(f"`{name}`").isNull() for name in frame.columns if name != malformed), read_all)
     file = F.xxhash64(F.col("_metadata.file_path"))
-    expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.expressions)]
-    return frame.select(file.alias(FILE), refused.alias(REFUSED), read_all.alias(READ_ALL), *expressions)
+    whole = F.col("_metadata.file_block_length") == F.col("_metadata.file_size")
+    expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.inputs)]
+    return frame.select(file.alias(FILE), refused.alias(REFUSED), read_all.alias(READ_ALL), whole.alias(WHOLE), *expressions)

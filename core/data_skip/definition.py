@@ -25,6 +25,7 @@ _SETTINGS = {
     "parquet": (
         "spark.sql.parquet.binaryAsString",
         "spark.sql.parquet.int96AsTimestamp",
+        "spark.sql.parquet.int96TimestampConversion",
         "spark.sql.parquet.inferTimestampNTZ.enabled",
         "spark.sql.parquet.datetimeRebaseModeInRead",
         "spark.sql.parquet.int96RebaseModeInRead",
@@ -48,12 +49,15 @@ def reader_of(description: Mapping[str, Any], settings: Any, trees: Iterable[Exp
     keys = (*_EVERY_FORMAT, *_SETTINGS.get(format_, ()))
     if any(isinstance(tree, Call) for tree in trees):
         keys = (*keys, *_OF_EXPRESSIONS)
+    found = settings(tuple(dict.fromkeys(keys)))
+    if found.get("spark.sql.parquet.int96TimestampConversion") == "true":  # to the zone of the session
+        found = found | settings(("spark.sql.session.timeZone",))
     options = {k.lower(): _plain(v) for k, v in description["options"].items() if k.lower() not in _WITHOUT_EFFECT}
     return {
         "format": format_,
         "options": options,
         "columns": _columns(description, trees),
-        "settings": settings(tuple(dict.fromkeys(keys))),
+        "settings": found,
     }
 
 
@@ -62,13 +66,30 @@ def _plain(value: str) -> str:
 
 
 def _columns(description: Mapping[str, Any], trees: Iterable[Expression]) -> list[Any]:
-    """Types (and defaults for files that lack the column) of what the expressions read; for text formats, of the whole schema."""
-    fields = json.loads(description["schema"])["fields"]
+    """What the schema says of the columns that the expressions read; for text formats, the whole schema."""
+    schema = json.loads(description["schema"])
     if description["format"] in BY_POSITION:
-        return [[field["name"], field["type"]] for field in fields]
-    defaults = {field["name"]: field.get("metadata", {}).get("EXISTS_DEFAULT") for field in fields}
-    columns = {node for tree in trees for node in tree.walk() if isinstance(node, Column)}
-    return sorted([list(c.path), c.type, defaults.get(c.path[0])] for c in columns)
+        return [[field["name"], field["type"], *_identity(field)] for field in schema["fields"]]
+    paths = {node.path for tree in trees for node in tree.walk() if isinstance(node, Column)}
+    return [[list(path), *_described(schema, path)] for path in sorted(paths)]
+
+
+def _described(schema: Any, path: tuple[str, ...]) -> list[Any]:
+    """The type of a column or field, and what else chooses its values on the way to it; [None] where the schema lacks it."""
+    identities: list[Any] = []
+    for name in path:
+        field = next((f for f in schema["fields"] if f["name"] == name), None) if isinstance(schema, dict) else None
+        if field is None:
+            return [None]
+        schema = field["type"]
+        identities += _identity(field)
+    return [schema, *identities]
+
+
+def _identity(field: Mapping[str, Any]) -> list[Any]:
+    """The default of a field for files that lack it, and the Parquet id by which it may be looked up."""
+    metadata = field.get("metadata", {})
+    return [metadata.get("EXISTS_DEFAULT"), metadata.get("parquet.field.id")]
 
 
 def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:
@@ -107,6 +128,13 @@ class Definition:
     def bound_expressions(self) -> tuple[Expression, ...]:
         """The trees of the expressions, as Spark optimised them when the index was created."""
         return tuple(decode(tree) for tree in self.trees)
+
+    def same_as(self, other: Definition) -> bool:
+        """Whether records of one are records of the other."""
+        return (self.kind, self.version, self.parameters, self.reader, self.bound_expressions()) == (
+            *(other.kind, other.version, other.parameters, other.reader),
+            other.bound_expressions(),
+        )
 
     def __str__(self) -> str:
         return f"{self.kind}({', '.join([*self.expressions, *(f'{k}={v!r}' for k, v in self.parameters.items())])})"

@@ -13,7 +13,7 @@ the right. All clauses that all filters yield for a node hold together (AND). A 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
@@ -38,6 +38,11 @@ class Spark(AskSpark, Protocol):
         """For each value of the target, whether the node is true: 0 no (false or null), 1 yes, 2 Spark raises an error.
 
         None where the node needs more than the target: another column, a subquery, a Python function."""
+
+    def value(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
+        """The number that a node of the query gives where expressions in it have these values, in arrays of one.
+
+        None where it is NULL or an error, or needs more than these expressions."""
 
     def sql(self, node: Expression) -> str:
         """The node as Spark writes it in SQL, for people."""

@@ -7,12 +7,16 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from data_skip.clause import Field
 from data_skip.expression import Expression
+
+if TYPE_CHECKING:
+    from data_skip.footer import Footer
+from data_skip.sampling import Sample
 
 Record = dict[str, Any]  # field -> value; None: unknown
 
@@ -50,6 +54,15 @@ class Index:
         for name, value in parameters.items():
             setattr(self, name, value)
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The SQL expressions whose values reach `collect`, and whose types the other methods are told: mostly just `expressions`."""
+        return self.expressions
+
+    def fitted(self, sample: Sample) -> Index:
+        """The index with every parameter that is None chosen from a sample of the table, when the index is created."""
+        return self
+
     def refuse(self, types: tuple[str, ...]) -> str | None:
         """Why the index cannot be built over expressions of these Spark types; None where it can."""
         return None
@@ -65,6 +78,14 @@ class Index:
     def merge(self, a: Record, b: Record) -> Record:
         """The record of two batches of the same file. Batches come in any order."""
         raise NotImplementedError
+
+    def finish(self, record: Record) -> Record:
+        """The record to keep, for an index that must see a whole file first. It is not merged again, but may be finished again."""
+        return record
+
+    def lift(self, footer: Footer, expressions: tuple[Expression, ...]) -> Record | None:
+        """The finished record of a Parquet file from its footer, for the index's expressions as trees; None: its rows must be read."""
+        return None
 
     @property
     def kind(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
@@ -16,8 +17,10 @@ from data_skip.binding import Types, first_line, physical_fields
 from data_skip.collect import Collected, collect, with_expressions
 from data_skip.definition import Definition
 from data_skip.errors import DataSkipError
+from data_skip.footer import lift
 from data_skip.index import Index, Record
 from data_skip.progress import progress_bar
+from data_skip.sampling import Sample, spread
 from data_skip.spark.bridge import Listing, Scan
 from data_skip.store import DeltaStore, FileKey
 from data_skip.store.delta import definition_field
@@ -34,6 +37,7 @@ class IndexReport:
     table: str
     indexes: list[str]
     files_collected: int = 0
+    files_lifted: int = 0  # of those collected: from their footers alone
     files_current: int = 0
     files_young: int = 0
     files_refused: int = 0
@@ -47,6 +51,8 @@ class IndexReport:
             f"  {self.files_collected:,} files with {self.rows:,} rows collected in {self.seconds:.1f} s; "
             f"{self.files_current:,} files were up to date",
         ]
+        if self.files_lifted:
+            lines.append(f"  {self.files_lifted:,} of them were not read: their own footers hold what was asked for")
         if self.files_young:
             lines.append(f"  {self.files_young:,} files were written this moment or changed meanwhile: read until the next refresh()")
         if self.files_refused:
@@ -91,7 +97,11 @@ def index_files(
     young = _young(keys, now)
     wanted = np.array([key is not None and key not in current and key not in young for key in keys], dtype=bool)
     report.files_current = sum(key in current for key in keys)
-    found = _read(state, java, wanted, list(definitions), shim, report, progress) if wanted.any() else {}
+    found = _lift(java, wanted, definitions)
+    report.files_lifted = len(found)
+    to_read = wanted.copy()
+    to_read[list(found)] = False
+    found |= _read(state, java, to_read, list(definitions), shim, report, progress) if to_read.any() else {}
     after = set(again().list()[1]) if wanted.any() else set()
     chosen = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
     report.files_young = len(young - current) + int(wanted.sum()) - len(chosen)
@@ -99,6 +109,19 @@ def index_files(
     _commit(store, rows, definitions, report)
     report.seconds = time.perf_counter() - start
     return report
+
+
+def sample_of(state: TableState, shim: Any) -> Sample:
+    """A sample of a table's files, not read before it is asked."""
+
+    def read() -> DataFrame | None:
+        java, keys = state.list()
+        if not keys:
+            return None
+        java.keepOnly(bytes(spread(len(keys)).astype("uint8")))
+        return DataFrame(shim.restricted(state.frame._jdf.queryExecution().analyzed(), java, None), state.frame.sparkSession)
+
+    return Sample(read)
 
 
 def _young(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
@@ -109,6 +132,13 @@ def _young(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
     files = {key for key in keys if key is not None}
     resolution = 1000 if all(key.modification_time % 1000 == 0 for key in files) else 10
     return {key for key in files if now - resolution <= key.modification_time <= now + _HOUR}
+
+
+def _lift(java: Any, wanted: Any, definitions: Mapping[Index, tuple[Definition, Types]]) -> dict[int, Collected]:
+    """What footers alone say of the wanted files, by the place of each in the listing."""
+    paths = Listing(java).paths if wanted.any() else []
+    uris = {i: path for i, path in enumerate(paths) if wanted[i]}
+    return lift(uris, {index: definition for index, (definition, _) in definitions.items()})
 
 
 def _read(
@@ -127,7 +157,7 @@ def _read(
     try:
         with progress_bar(spark, f"indexing {report.table}", progress):
             found = collect(with_expressions(frame, indexes, malformed), indexes, failures)
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:  # pyspark leaves some errors of tasks as they come
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
     report.unknown = {str(index): error for index, error in failures.items()}
     place = {hash_: i for i, hash_ in enumerate(hashes)}

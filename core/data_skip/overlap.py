@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -24,13 +25,33 @@ def meets(low: Field, high: Field, values: ValueSet) -> Clause:
     )
 
 
+def any_run_meets(starts: pa.ListArray, ends: pa.ListArray, values: ValueSet) -> pa.BooleanArray:
+    """For files whose values lie in runs [start, end]: whether one of a file's runs meets an interval of the set; null where unknown."""
+    starts, ends = (lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists for lists in (starts, ends))
+    known = pc.and_(starts.is_valid(), ends.is_valid()).to_numpy(zero_copy_only=False)
+    owners = np.repeat(np.flatnonzero(known), pc.list_value_length(starts.filter(known)).to_numpy(zero_copy_only=False))
+    lows, highs = starts.filter(known).flatten(), ends.filter(known).flatten()
+    met = np.zeros(len(starts), dtype=bool)
+    if len(lows):
+        found = pc.fill_null(_runs_meet(lows, highs, values.intervals), True).to_numpy(zero_copy_only=False)
+        met[owners[found]] = True
+    return pa.array(met, mask=~known)
+
+
+def _runs_meet(lows: pa.Array, highs: pa.Array, intervals: tuple[Interval, ...]) -> pa.BooleanArray:
+    """Whether each [low, high] meets an interval."""
+    if len(intervals) > _MOST_COMPARISONS:
+        return _meets_many(lows, highs, intervals)
+    return reduce(pc.or_, (pc.and_(_within(highs, replace(i, high=None)), _within(lows, replace(i, low=None))) for i in intervals))
+
+
 def members(array: pa.Array, values: ValueSet) -> pa.BooleanArray:
     """Which non-null values of an array belong to the set."""
     if all(interval.low is not None and interval.low == interval.high for interval in values.intervals):
         points = pa.array([interval.low for interval in values.intervals], array.type)
         found = pc.is_in(_without_negative_zero(array), value_set=_without_negative_zero(points))
     else:
-        found = reduce(pc.or_, (_inside(array, interval) for interval in values.intervals))
+        found = reduce(pc.or_, (_within(array, interval) for interval in values.intervals))
     return pc.or_(found, pc.is_nan(array)) if values.nan and pa.types.is_floating(array.type) else found
 
 
@@ -39,7 +60,7 @@ def _without_negative_zero(array: pa.Array) -> pa.Array:
     return pc.add(array, pa.scalar(0.0, array.type)) if pa.types.is_floating(array.type) else array
 
 
-def _inside(array: pa.Array, interval: Interval) -> pa.BooleanArray:
+def _within(array: pa.Array, interval: Interval) -> pa.BooleanArray:
     parts = [pa.array(np.ones(len(array), dtype=bool))]
     if interval.low is not None:
         parts.append((pc.greater_equal if interval.low_closed else pc.greater)(array, pa.scalar(interval.low)))

@@ -8,10 +8,12 @@ NULL       null: no  null: no       true          true             null: no     
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from data_skip.expression import Call, Expression, Literal, Opaque
 from data_skip.like import affixes
 from data_skip.monotone import AskSpark, preimage
-from data_skip.value_set import EVERYTHING, NOTHING, NULL_ONLY, ValueSet, compared, points, prefixed, union
+from data_skip.value_set import EVERYTHING, NOTHING, NULL_ONLY, ValueSet, compared, intersection, points, prefixed, union
 
 _RANGES = ("EqualTo", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual")
 _MOST_PREIMAGES = 100  # of an IN list over a function: one question to Spark each
@@ -42,6 +44,26 @@ def satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueSe
         case _ if node == target and target.type == "boolean":
             return points([True])
     return _null_tests(node, target)
+
+
+def jointly_satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueSet | None:
+    """As `satisfying`, for a whole AND/OR tree: `x > 2 AND x < 50` as the range that no part of it tells.
+
+    What is unknown under AND may be any value; under OR it makes the whole unknown.
+    """
+    match node:
+        case Call("And" | "Or" as name, operands):
+            sets = [jointly_satisfying(operand, target, spark) for operand in operands]
+            known = [values for values in sets if values is not None]
+            if name == "Or":
+                return union(known) if len(known) == len(sets) else None
+            return intersection(known) if known else None
+    return satisfying(node, target, spark)
+
+
+def speak_of(target: Expression, conjuncts: Iterable[Expression]) -> bool:
+    """Whether two conjuncts or more say something about the target, so that together they may say more. IS NOT NULL never does."""
+    return sum(target in node.walk() and getattr(node, "name", "") != "IsNotNull" for node in conjuncts) > 1
 
 
 def _null_tests(node: Expression, target: Expression) -> ValueSet | None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from importlib.metadata import entry_points
 from posixpath import basename, dirname
 from threading import Lock
 from types import ModuleType
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import unquote
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
@@ -21,14 +23,14 @@ from data_skip.decide import Knowledge, decide, represent
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
 from data_skip.index import Index
-from data_skip.indexes import affix, min_max, value_list
+from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
 from data_skip.report import QueryReport, Reports, ScanReport
 from data_skip.spark.bridge import Listing, Scan
 from data_skip.spark.jvm import shim
 from data_skip.store import DeltaStore, Snapshot, StoreError
 from data_skip.table import Table
 
-CORE = (min_max, value_list, affix)
+CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance)
 FOLDER = "_data_skip"  # beside the data: Spark ignores names that begin with an underscore
 SETTING = "spark.data_skip.enabled"
 log = logging.getLogger("data_skip")
@@ -131,7 +133,7 @@ class Skipping:
 
     def store(self, root: str) -> DeltaStore:
         """Where the index of the table at a root path is, or would be."""
-        uri = f"{self.index_root}/{quote(root, safe='')}" if self.index_root else f"{root}/{FOLDER}"
+        uri = f"{self.index_root}/{_folder_name(root)}" if self.index_root else f"{root}/{FOLDER}"
         return self._stores.setdefault(uri, DeltaStore(uri))
 
     def find(self, roots: Sequence[str]) -> list[tuple[str, Snapshot]]:
@@ -164,6 +166,11 @@ class Skipping:
         if not found:
             return "no index"
         return "; ".join(str(represent(scan, snapshot, self._knowledge, []).clause) for _, snapshot in found)
+
+
+def _folder_name(root: str) -> str:
+    """A name for the index of a root path, readable and its own; without escapes, which deltalake takes for what they stand for."""
+    return f"{re.sub('[^A-Za-z0-9._-]+', '_', unquote(root))[-80:]}-{sha256(root.encode()).hexdigest()[:16]}"
 
 
 def _candidates(path: str) -> Iterator[str]:

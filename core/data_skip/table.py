@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -15,7 +17,7 @@ from data_skip.decide import usable
 from data_skip.definition import BY_POSITION, SUPPORTED_FORMATS, Definition
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.index import Index
-from data_skip.indexing import IndexReport, TableState, index_files
+from data_skip.indexing import IndexReport, TableState, index_files, sample_of
 from data_skip.report import human
 from data_skip.spark.bridge import Listing, Scan
 from data_skip.store import DeltaStore, FileKey, Snapshot, StoreError
@@ -71,7 +73,7 @@ class Table:
             reader = definition.reader
             self._format, self._options = reader["format"], {**reader["options"], **self._options}
             if self._schema is None and reader["format"] in BY_POSITION:
-                fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t in reader["columns"]]
+                fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t, *_ in reader["columns"]]
                 self._schema = StructType.fromJson({"type": "struct", "fields": fields})
             return
 
@@ -87,7 +89,7 @@ class Table:
             if self._schema is not None:
                 reader = reader.schema(self._schema)
             return reader.load(self.name)
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             hint = "" if self._format else "; give format=... if its files are not Parquet"
             raise DataSkipError(f"table {self.name!r} cannot be read: {first_line(error)}{hint}") from error
 
@@ -117,8 +119,8 @@ class Table:
         state, snapshot = self._state(), self._snapshot()
         existing = snapshot.definitions if snapshot else {}
         definitions: dict[Index, tuple[Definition, Types]] = {}
-        for index in indexes:
-            if index.column in existing or index in definitions:
+        for index in self.fitted(*indexes):
+            if _stored(index, existing) is not None or index in definitions:
                 raise DataSkipError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
             self._skipping.learn(index)
             definitions[index] = bind(index, state.frame, state.scan, self._skipping.shim)
@@ -127,6 +129,15 @@ class Table:
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
                     raise DataSkipError(f"{self.name} has {other}, {why}; {advice}")
         return self._index(state, definitions, set(), progress)
+
+    def fitted(self, *indexes: Index) -> list[Index]:
+        """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table."""
+        snapshot = self._snapshot()
+        for index in indexes:
+            if snapshot is not None and _stored(index, snapshot.definitions) is not None:
+                raise DataSkipError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
+        sample = sample_of(self._state(), self._skipping.shim)
+        return [index.fitted(sample) for index in indexes]
 
     def refresh(self, progress: bool = False) -> IndexReport:
         """Collects records of files that are new or changed since, for every index that this session knows."""
@@ -150,11 +161,12 @@ class Table:
     def drop_index(self, *indexes: Index) -> None:
         """Removes indexes and their records."""
         snapshot = self._snapshot()
-        for index in indexes:
-            if snapshot is None or index.column not in snapshot.definitions:
+        columns = [_stored(index, snapshot.definitions if snapshot else {}) for index in indexes]
+        for index, column in zip(indexes, columns, strict=True):
+            if column is None:
                 raise DataSkipError(f"{self.name} has no {index}; describe() lists what it has")
-        for index in indexes:
-            self._store.drop(index.column)
+        for column in filter(None, columns):
+            self._store.drop(column)
 
     def describe(self) -> Description:
         """The indexes of the table: how many of its files they know, how large they are, and what is wrong with them."""
@@ -201,7 +213,10 @@ class Table:
     def _index(
         self, state: TableState, definitions: dict[Index, tuple[Definition, Types]], current: set[FileKey], progress: bool
     ) -> IndexReport:
-        return index_files(state, self._state, self._store, self._skipping.shim, definitions, current, progress, self.name)
+        try:
+            return index_files(state, self._state, self._store, self._skipping.shim, definitions, current, progress, self.name)
+        except StoreError as error:
+            raise DataSkipError(str(error)) from error
 
     def _snapshot(self) -> Snapshot | None:
         try:
@@ -216,6 +231,17 @@ class Table:
         live = set(keys) & set(snapshot.files) if snapshot else set()
         if snapshot and snapshot.rows > 2 * len(live) + 1000:
             self._store.compact({key for key in live if key is not None})
+
+
+def _stored(index: Index, definitions: Mapping[str, Definition]) -> str | None:
+    """The column of an index in the store; a parameter that is None stands for whatever was chosen."""
+    if index.column in definitions:
+        return index.column
+    for column, known in definitions.items():
+        alike = all(value is None or known.parameters.get(name) == value for name, value in index.parameters.items())
+        if None in index.parameters.values() and (known.kind, known.expressions) == (index.kind, index.expressions) and alike:
+            return column
+    return None
 
 
 def _complete(snapshot: Snapshot, columns: list[str]) -> set[FileKey]:

@@ -128,6 +128,13 @@ def union(sets: Iterable[ValueSet]) -> ValueSet:
     return ValueSet(tuple(merged), any(s.nan for s in listed), any(s.null for s in listed))
 
 
+def intersection(sets: Iterable[ValueSet]) -> ValueSet:
+    """The values that belong to all of the sets: those that belong to no complement of one."""
+    listed = list(sets)
+    outside = union(s.complement(null=not s.null) for s in listed)
+    return outside.complement(null=not outside.null)
+
+
 def _compare_low(a: Interval, b: Interval) -> int:
     if a.low is None or b.low is None:
         return (a.low is not None) - (b.low is not None)

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from data_skip import filters
-from data_skip.clause import Clause, Named, any_of
-from data_skip.expression import Expression
+from data_skip.clause import Clause, Computed, Named, any_of
+from data_skip.dictionary import Decider, decider
+from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.overlap import meets
@@ -42,15 +43,9 @@ class MinMax(Index):
         return {"min": types[0], "max": types[0], **dict.fromkeys(COUNTS, pa.int64())}
 
     def collect(self, *values: pa.Array) -> Record:
-        (array,) = values
-        nans = 0
-        if pa.types.is_floating(array.type):
-            is_nan = pc.is_nan(array)
-            nans = pc.sum(is_nan).as_py() or 0
-            array = pc.if_else(is_nan, None, array)
+        array, counts = counted(values[0])
         low, high = extremes(array)
-        nulls = values[0].null_count
-        return {"min": low, "max": high, "value_count": len(array) - nulls - nans, "null_count": nulls, "nan_count": nans}
+        return {"min": low, "max": high, **counts}
 
     def merge(self, a: Record, b: Record) -> Record:
         merged = {name: a[name] + b[name] for name in COUNTS}
@@ -59,6 +54,16 @@ class MinMax(Index):
             ends = [r[name] for r in known]
             merged[name] = None if None in ends or not ends else choose(ends)  # an unknown end stays unknown
         return merged
+
+
+def counted(array: pa.Array) -> tuple[pa.Array, Record]:
+    """The values with NULL in place of NaN, and COUNTS of them."""
+    nulls, nans = array.null_count, 0
+    if pa.types.is_floating(array.type):
+        is_nan = pc.is_nan(array)
+        nans = pc.sum(is_nan).as_py() or 0
+        array = pc.if_else(is_nan, None, array)
+    return array, {"value_count": len(array) - nulls - nans, "null_count": nulls, "nan_count": nans}
 
 
 def extremes(array: pa.Array) -> tuple[Any, Any]:
@@ -79,8 +84,13 @@ def extremes(array: pa.Array) -> tuple[Any, Any]:
 def in_range(node: Expression, indexes: Indexes) -> Iterator[Clause]:
     """Any predicate that some values of the indexed expression satisfy and others do not."""
     for index in indexes.of(MinMax):
-        if (values := satisfying(node, index.expression, indexes.spark)) is not None:
+        values = satisfying(node, index.expression, indexes.spark)
+        if values is not None:
             yield Named(admits(index, node, indexes), holds_any(index, values))
+        if values is None or (isinstance(node, Call) and node.name == "Like"):  # of LIKE the range of its prefix tells little
+            decided = decider(node, index.expression, indexes.spark)
+            if decided is not None:
+                yield _decided_where_constant(index, decided, f"{admits(index, node, indexes)} where min = max")
 
 
 def holds_any(index: BoundIndex, values: ValueSet) -> Clause:
@@ -93,3 +103,27 @@ def holds_any(index: BoundIndex, values: ValueSet) -> Clause:
     if values.null:
         parts.append(index["null_count"] > 0)
     return any_of(parts) if parts else index["value_count"] < 0  # no value satisfies it: false wherever the record is known
+
+
+def _decided_where_constant(index: BoundIndex, decided: Decider, text: str) -> Clause:
+    """Dictionary evaluation for files that hold one value (and perhaps NULL), or NULL only; unknown for all others.
+
+    min <= every value <= max, whether or not long text was shortened to bounds: where the two are equal, so is every value. But 0.0
+    may be -0.0, for which Spark may decide otherwise.
+    """
+
+    def may_match(low: pa.Array, high: pa.Array, values: pa.Array, nulls: pa.Array, nans: pa.Array) -> pa.BooleanArray:
+        constant = pc.and_(pc.equal(low, high), pc.equal(nans, 0))
+        if pa.types.is_floating(low.type):
+            constant = pc.and_(constant, pc.not_equal(low, 0))
+        decidable = pc.fill_null(pc.and_(constant, pc.greater(values, 0)), False)
+        encoded = low.filter(decidable).dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+        distinct = encoded.dictionary
+        answers = pc.take(decided.may_match(distinct), encoded.indices) if len(distinct) else pa.array([], pa.bool_())
+        of_value = pc.replace_with_mask(pa.nulls(len(low), pa.bool_()), decidable, answers)
+        of_value = pc.if_else(pc.and_(pc.equal(values, 0), pc.equal(nans, 0)), False, of_value)  # NULL only, or no row at all
+        return pc.or_kleene(of_value, pc.greater(nulls, 0)) if decided.of_null else of_value
+
+    return Computed(text, (index["min"], index["max"], *(index[name] for name in COUNTS)), may_match)

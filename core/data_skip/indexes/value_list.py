@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from data_skip import filters
 from data_skip.clause import Clause, Computed
+from data_skip.dictionary import Decider, decider
 from data_skip.distinct import any_of_list, distinct, merged_lists
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.overlap import members
-from data_skip.satisfying import satisfying
+from data_skip.satisfying import satisfying, speak_of
 
 _LISTED = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "binary", "date", "timestamp", "timestamp_ntz")
 _MOST_INTERVALS = 1000
-Test = Callable[[pa.Array], pa.BooleanArray]
 
 
 class ValueList(Index):
@@ -50,45 +51,36 @@ class ValueList(Index):
 
 @filters.on()
 def by_value(node: Expression, indexes: Indexes) -> Iterator[Clause]:
-    """Any leaf about the indexed expression and nothing else."""
-    if isinstance(node, Call) and node.name in ("And", "Or"):
-        return
+    """Any leaf about the indexed expression and nothing else; and an AND of several, which some value must satisfy all."""
     for index in indexes.of(ValueList):
-        if index.expression in node.walk() and node.deterministic:
-            clause = _in_range(node, index, indexes)
-            if clause is None:
-                clause = _decided_by_spark(node, index, indexes)
-            if clause is not None:
-                yield clause
+        match node:
+            case Call("Or", _):
+                continue
+            case Call("And", operands) if not speak_of(index.expression, operands):
+                continue
+        if (decided := _decided(node, index, indexes)) is not None:
+            yield _any_value(index, decided, admits(index, node, indexes))
 
 
-def _in_range(node: Expression, index: BoundIndex, indexes: Indexes) -> Clause | None:
-    """A comparison of the indexed expression itself needs no question to Spark."""
+def _decided(node: Expression, index: BoundIndex, indexes: Indexes) -> Decider | None:
+    """Which values, and whether NULL, may satisfy a node; None where that is unknown."""
+    match node:
+        case Call("And" | "Or" as name, operands):
+            parts = [_decided(operand, index, indexes) for operand in operands]
+            known = [part for part in parts if part is not None]
+            if not known or (name == "Or" and len(known) < len(parts)):
+                return None
+            both, every = (pc.and_, all) if name == "And" else (pc.or_, any)
+            return Decider(lambda values: reduce(both, (part.may_match(values) for part in known)), every(p.of_null for p in known))
     values = satisfying(node, index.expression, indexes.spark)
     if values is None or (isinstance(node, Call) and node.name == "Like") or len(values.intervals) > _MOST_INTERVALS:
-        return None  # Spark decides LIKE exactly, the range of its prefix would not
-    return _any_value(index, lambda array: members(array, values), values.null, admits(index, node, indexes))
+        return decider(node, index.expression, indexes.spark)  # LIKE as well: Spark decides it exactly, the range of its prefix would not
+    return Decider(lambda array: members(array, values), values.null)  # a comparison of the expression itself needs no question to Spark
 
 
-def _decided_by_spark(node: Expression, index: BoundIndex, indexes: Indexes) -> Clause | None:
-    """The file's values (or its NULL) hold one for which Spark finds the node true, or raises an error."""
-    target = index.expression
-    of_null = indexes.spark.truth(node, target, pa.nulls(1))
-    if of_null is None:
-        return None
-
-    def truth(values: pa.Array) -> pa.BooleanArray:
-        answers = indexes.spark.truth(node, target, values)
-        if answers is None:
-            raise ValueError(f"Spark cannot decide {node} by {target} alone")
-        return pa.array(answers != 0)
-
-    return _any_value(index, truth, bool(of_null[0]), admits(index, node, indexes))
-
-
-def _any_value(index: BoundIndex, test: Test, of_null: bool, text: str) -> Clause:
+def _any_value(index: BoundIndex, decided: Decider, text: str) -> Clause:
     def may_match(values: pa.ListArray, has_null: pa.BooleanArray) -> pa.BooleanArray:
-        found = any_of_list(values, test)
-        return pc.or_kleene(found, has_null) if of_null else found
+        found = any_of_list(values, decided.may_match)
+        return pc.or_kleene(found, has_null) if decided.of_null else found
 
     return Computed(text, (index["values"], index["has_null"]), may_match)

@@ -14,6 +14,8 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
@@ -25,6 +27,8 @@ public final class Evaluator {
   private static final byte TRUE = 1;
   private static final byte NULL = 2;
   private static final byte ERROR = 3;
+  private static final int BATCHED = 100; // Spark's PythonEvalType
+  private static final int ARROW_BATCHED = 101;
 
   private final List nodes;
 
@@ -36,16 +40,29 @@ public final class Evaluator {
     return (Expression) nodes.get(id);
   }
 
-  /** The node, with every target replaced by the value in column 0; null when something else remains that needs a row. */
+  /** The node, with every target replaced by the value in column 0 (targets after the next `;` by that in column 1, and so on); null when something else remains that needs a row, or a Python worker. */
   private Expression bind(int id, String targets) {
     IdentityHashMap replaced = new IdentityHashMap();
-    String[] ids = targets.split(",");
-    for (int i = 0; i < ids.length; i++) {
-      Expression target = node(Integer.parseInt(ids[i]));
-      replaced.put(target, new BoundReference(0, target.dataType(), true));
+    String[] columns = targets.split(";");
+    for (int column = 0; column < columns.length; column++) {
+      String[] ids = columns[column].split(",");
+      for (int i = 0; i < ids.length; i++) {
+        Expression target = node(Integer.parseInt(ids[i]));
+        replaced.put(target, new BoundReference(column, target.dataType(), true));
+      }
     }
     Expression bound = replace(node(id), replaced);
-    return bound.references().isEmpty() && bound.deterministic() ? bound : null;
+    return bound.references().isEmpty() && bound.deterministic() && evaluable(bound) ? bound : null;
+  }
+
+  /** Whether the JVM can evaluate the expression: a Python function cannot be. */
+  private static boolean evaluable(Expression expression) {
+    if (expression instanceof Unevaluable) return expression.getClass().getSimpleName().equals("ResolvedCollation"); // of COLLATE, never evaluated
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) {
+      if (!evaluable((Expression) children.next())) return false;
+    }
+    return true;
   }
 
   private static Expression replace(Expression expression, final IdentityHashMap replaced) {
@@ -87,6 +104,44 @@ public final class Evaluator {
       return value == null ? NULL : ((Boolean) value).booleanValue() ? TRUE : FALSE;
     } catch (Exception e) {
       return ERROR;
+    }
+  }
+
+  /** The value of a node, as text, for the first row of an Arrow stream; null where it is NULL or an error, or cannot be evaluated. */
+  public String value(int id, String targets, byte[] arrowStream) throws Exception {
+    Expression bound = bind(id, targets);
+    if (bound == null) return null;
+    BufferAllocator allocator = new RootAllocator();
+    ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(arrowStream), allocator);
+    try {
+      VectorSchemaRoot root = reader.getVectorSchemaRoot();
+      reader.loadNextBatch();
+      ColumnVector[] columns = new ColumnVector[root.getFieldVectors().size()];
+      for (int i = 0; i < columns.length; i++) columns[i] = new ArrowColumnVector(root.getVector(i));
+      Object value = evaluated(bound, new ColumnarBatch(columns, root.getRowCount()).getRow(0));
+      return value == null ? null : value.toString();
+    } finally {
+      reader.close();
+      allocator.close();
+    }
+  }
+
+  /** The pickled code of a Python function that takes and gives one value at a time; null where the node is something else. */
+  public byte[] pythonFunction(int id) {
+    if (!(node(id) instanceof PythonUDF)) return null;
+    PythonUDF function = (PythonUDF) node(id);
+    if (function.evalType() != BATCHED && function.evalType() != ARROW_BATCHED) return null;
+    scala.collection.Iterator code = function.func().command().iterator();
+    java.io.ByteArrayOutputStream result = new java.io.ByteArrayOutputStream();
+    while (code.hasNext()) result.write(((Byte) code.next()).byteValue());
+    return result.toByteArray();
+  }
+
+  private static Object evaluated(Expression bound, InternalRow row) {
+    try {
+      return bound.eval(row);
+    } catch (Exception e) {
+      return null;
     }
   }
 

@@ -1,6 +1,7 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -8,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
@@ -88,11 +90,19 @@ public final class Shim {
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), replace(analyzed, old, chosen));
   }
 
-  private static LogicalPlan replace(LogicalPlan plan, LogicalPlan old, LogicalPlan replacement) {
+  /**
+   * The plan over another scan. Spark pads CHAR columns in a Project: it passes on what the new scan reads besides, and the
+   * table's alias above it goes, since it would hide `_metadata`.
+   */
+  private static LogicalPlan replace(LogicalPlan plan, LogicalRelation old, LogicalRelation replacement) {
     if (plan == old) return replacement;
-    List children = new ArrayList();
-    scala.collection.Iterator iterator = plan.children().iterator();
-    while (iterator.hasNext()) children.add(replace((LogicalPlan) iterator.next(), old, replacement));
-    return children.isEmpty() ? plan : (LogicalPlan) plan.withNewChildren(Plans.seq(children));
+    if (plan.children().isEmpty()) return plan;
+    LogicalPlan child = replace((LogicalPlan) plan.children().head(), old, replacement);
+    if (plan instanceof SubqueryAlias && child instanceof Project) return child;
+    if (!(plan instanceof Project)) return (LogicalPlan) plan.withNewChildren(Plans.seq(Collections.singletonList(child)));
+    List columns = new ArrayList(scala.jdk.javaapi.CollectionConverters.asJava(((Project) plan).projectList()));
+    List output = scala.jdk.javaapi.CollectionConverters.asJava(replacement.output());
+    columns.addAll(output.subList(old.output().size(), output.size()));
+    return new Project(Plans.seq(columns), child);
   }
 }

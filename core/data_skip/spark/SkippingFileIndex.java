@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -28,6 +29,7 @@ public final class SkippingFileIndex implements FileIndex {
   private final HadoopFsRelation relation;
   private final BiFunction python;
   private final TreeEncoder encoder;
+  private final Expression predicate;
   private final String description;
 
   public SkippingFileIndex(LogicalRelation scan, Expression predicate, BiFunction python) {
@@ -35,6 +37,7 @@ public final class SkippingFileIndex implements FileIndex {
     this.wrapped = relation.location();
     this.python = python;
     this.encoder = encoder(scan);
+    this.predicate = predicate;
     Map json = describe(scan);
     json.put("predicate", predicate == null ? null : encoder.encode(predicate));
     this.description = Plans.json(json);
@@ -104,9 +107,23 @@ public final class SkippingFileIndex implements FileIndex {
     }
   }
 
-  /** All files, whatever the predicate: for collecting an index. */
+  /** The files that Spark would list for this scan: those of the partitions that its predicate leaves. */
   public Listing listing() {
-    return new Listing(this, session(), wrapped.listFiles(Plans.noFilters(), Plans.noFilters()));
+    List partitionFilters = new ArrayList();
+    List parts = predicate == null ? partitionFilters : Plans.conjuncts(predicate);
+    for (int i = 0; i < parts.size(); i++) {
+      if (onPartitionsOnly((Expression) parts.get(i))) partitionFilters.add(parts.get(i));
+    }
+    return new Listing(this, session(), wrapped.listFiles(Plans.seq(partitionFilters), Plans.noFilters()));
+  }
+
+  private boolean onPartitionsOnly(Expression part) {
+    if (part.references().isEmpty() || !part.deterministic() || SubqueryExpression$.MODULE$.hasSubquery(part)) return false;
+    scala.collection.Iterator references = part.references().iterator();
+    while (references.hasNext()) {
+      if (partitionSchema().getFieldIndex(((Attribute) references.next()).name()).isEmpty()) return false;
+    }
+    return true;
   }
 
   public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {

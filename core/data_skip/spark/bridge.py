@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyspark.serializers import CloudPickleSerializer
 
 from data_skip.clause import Mask
-from data_skip.expression import Expression, Literal, Source, decode
-from data_skip.monotone import Bisection
+from data_skip.expression import Expression, Literal, Opaque, Source, decode
+from data_skip.monotone import INTEGRAL, Bisection
 from data_skip.store import Snapshot
 
 
@@ -55,10 +57,7 @@ class Scan:
         """See filters.Spark."""
         if node.source is None:
             return None
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, pa.schema([("value", values.type)])) as writer:
-            writer.write_batch(pa.record_batch([values], names=["value"]))
-        answer = self.evaluator.evaluate(node.source.id, _places(node, target), sink.getvalue().to_pybytes())
+        answer = self.evaluator.evaluate(node.source.id, _places(node, target), _stream([values]))
         if answer is None:
             return None
         wanted = 0 if node.source.negated else 1
@@ -76,6 +75,36 @@ class Scan:
         first, reached, passed, last = map(int, ordinals)
         return Bisection(first, reached, passed, last, increasing == "true", strict == "true")
 
+    def value(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
+        """See filters.Spark."""
+        if node.source is None:
+            return None
+        places = ";".join(_places(node, target) for target in given)
+        answer = self.evaluator.value(node.source.id, places, _stream(given.values()))
+        if answer is None:
+            return self._called(node, given)
+        return int(answer) if node.type in INTEGRAL else float(answer)
+
+    def _called(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
+        """The number that a Python function of the query gives, called as Spark's worker would; None where it is not that simple."""
+        code = self.evaluator.pythonFunction(node.source.id) if node.source else None
+        if code is None:
+            return None
+        match CloudPickleSerializer().loads(bytes(code)):
+            case (function, _):
+                arguments = []
+                for operand in node.children:
+                    if operand in given:
+                        arguments.append(given[operand][0].as_py())
+                    elif isinstance(operand, Literal) and not isinstance(operand.value, Opaque):
+                        arguments.append(list(operand.value) if isinstance(operand.value, tuple) else operand.value)
+                    else:
+                        return None
+                answer = function(*arguments)
+                wanted = int if node.type in INTEGRAL else float
+                return answer if type(answer) is wanted else None  # Spark takes a result of another type for NULL
+        return None
+
     def dates_ascend(self, zone: str) -> bool:
         """See monotone.AskSpark."""
         return bool(self.evaluator.datesAscend(zone))
@@ -88,6 +117,15 @@ class Scan:
             text = str(self.evaluator.sql(node.source.id))
             self._sql[node.source] = f"NOT {text}" if node.source.negated else text
         return self._sql[node.source]
+
+
+def _stream(columns: Iterable[pa.Array]) -> bytes:
+    """Arrays of equal length as an Arrow stream of one batch."""
+    batch = pa.RecordBatch.from_arrays(arrays := list(columns), names=[f"v{i}" for i in range(len(arrays))])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()
 
 
 def _places(node: Expression, target: Expression) -> str:

@@ -19,7 +19,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -41,6 +41,8 @@ _KEYS = [
     pa.field("modification_time", pa.int64()),
 ]
 _BASE = pa.schema([*_KEYS, pa.field("row_count", pa.int64())])
+_CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
+_UNFIT = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _TRIES = 20
 _ABSENT_SECONDS = 30.0  # for which a place on object storage, seen to hold no index, is not asked again
 
@@ -190,7 +192,32 @@ class DeltaStore:
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
         arrays = [pa.array(values, field.type) for values, field in zip([*base, list(row_counts)], _BASE, strict=True)]
         table = pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*_BASE, *columns]))
-        self._commit(table, mode="append", schema_mode="merge")
+        self._retried(lambda: self._append(table))
+
+    def _append(self, table: pa.Table) -> None:
+        snapshot = self.snapshot()
+        if snapshot is None:
+            if "://" not in self.location and _UNFIT.search(self.location):
+                advice = "rename it, or keep indexes elsewhere with data_skip.enable(spark, index_root=...)"
+                raise StoreError(f"deltalake cannot write to {self.location!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}")
+            # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
+            DeltaTable.create(self.location, schema=_BASE, mode="error", configuration=_CONFIGURATION)
+            snapshot = self._created()
+        for field in table.schema:
+            stored = snapshot.definitions.get(field.name)
+            if stored is not None and not stored.same_as(Definition.from_json(field.metadata[_DEFINITION].decode())):
+                raise StoreError(f"{stored} at {self.location} was created anew meanwhile, in another way; nothing was written")
+        write_deltalake(self._at(snapshot), table, mode="append", schema_mode="merge")
+
+    def _created(self) -> Snapshot:
+        snapshot = self.snapshot()
+        if snapshot is None:
+            raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
+        return snapshot
+
+    def _at(self, snapshot: Snapshot) -> DeltaTable:
+        """The table as the snapshot saw it: a commit on top fails where another writer declared or dropped an index since."""
+        return DeltaTable(self.location, version=snapshot.version)
 
     def compact(self, live: set[FileKey]) -> None:
         """Rewrites the index with one row for each live file version, and removes files of versions a week old."""
@@ -218,18 +245,18 @@ class DeltaStore:
         arrays.append(pa.array(snapshot.row_counts, pa.int64(), from_pandas=True))
         arrays += snapshot.records(kept).values()
         table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*_BASE, *fields]))
-        self._commit(table, mode="overwrite", schema_mode="overwrite")
+        write_deltalake(self._at(snapshot), table, mode="overwrite", schema_mode="overwrite")
 
-    def _commit(self, table: pa.Table, mode: str, schema_mode: str) -> None:
-        configuration = {"delta.dataSkippingNumIndexedCols": "0"}  # its own bounds of our bounds would serve nobody
+    def _retried(self, write: Callable[[], None]) -> None:
+        """Writes again, on the state of then, where another writer was faster. StoreError where the place cannot be written to."""
         for attempt in range(_TRIES):
             try:
                 self._absent_until = 0.0
-                write_deltalake(self.location, table, mode=mode, schema_mode=schema_mode, configuration=configuration)  # type: ignore[call-overload]
-                return
-            except CommitFailedError:  # another writer declared an index meanwhile: ours still adds to that
-                if attempt == _TRIES - 1:
-                    raise
+                return write()
+            except (DeltaError, OSError) as error:
+                if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
+                    advice = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
+                    raise StoreError(f"the index at {self.location} cannot be written ({error}); {advice}") from error
 
 
 def definition_field(column: str, type_: pa.DataType, definition: Definition) -> pa.Field:

@@ -1,0 +1,334 @@
+"""MetricDistance: how near and how far a file's values are to an origin; for similarity search (seed 000, IV-D and table I: MetricDist).
+
+    skipping.table("data/people").create_index(MetricDistance("name"))
+    SELECT * FROM people WHERE levenshtein(name, 'Mary') <= 2
+
+The distances d(x, origin) are computed by Spark, as an expression index. At query time D = d(q, origin) is Spark's value of the
+query's own `levenshtein(name, 'Mary')` where the name is the origin. The triangle inequality does the rest:
+
+    a <= d(x, q) <= b   gives   D - b <= d(x, origin) <= D + b   and   d(x, origin) >= a - D
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from data_skip import filters
+from data_skip.clause import Clause, Named, any_of
+from data_skip.errors import DataSkipError
+from data_skip.expression import Call, Expression, Literal, Opaque
+from data_skip.filters import Indexes, admits
+from data_skip.index import BoundIndex, Index, Record
+from data_skip.indexes.min_max import COUNTS, MinMax
+from data_skip.monotone import FRACTIONAL, INTEGRAL
+from data_skip.overlap import meets
+from data_skip.sampling import Sample
+from data_skip.satisfying import satisfying
+from data_skip.value_set import Interval, ValueSet, union
+
+_EARTH = 6371008.8  # metres, the mean radius
+_GREAT_CIRCLE_MARGIN = 10.0  # metres: rounding near poles and antipodes is below 0.2 for each of three distances
+_FARTHEST_TURN = 720.0  # degrees: beyond, rounding grows
+_RELATIVE_MARGIN = 1e-6  # of distances that are no whole numbers
+_CANDIDATES = 8
+_ARROW = {
+    **{"string": pa.string(), "int": pa.int32(), "bigint": pa.int64(), "float": pa.float32(), "double": pa.float64()},
+    **{"array<int>": pa.list_(pa.int32()), "array<bigint>": pa.list_(pa.int64())},
+    **{"array<float>": pa.list_(pa.float32()), "array<double>": pa.list_(pa.float64())},
+}
+_RANGE = MinMax("distance")  # what a record holds of the distances
+
+
+def great_circle(lat: str, lng: str, to_lat: float | str, to_lng: float | str) -> str:
+    """SQL for the distance on the sphere in metres between (lat, lng) and a point, all in degrees, as `MetricDistance` knows it.
+
+        spark.sql(f"SELECT * FROM weather WHERE {great_circle('lat', 'lng', 48.1, 11.5)} < 50000")
+
+    The haversine formula, with cos(a) * cos(b) as 1 - sin((a - b) / 2)^2 - sin((a + b) / 2)^2: so the point's coordinates stand in
+    it as they are, and a query's formula can be compared with the index's.
+    """
+    a, b = (f"CAST({c!r} AS DOUBLE)" if isinstance(c, int | float) else c for c in (to_lat, to_lng))
+
+    def squared_half_sine(degrees: str) -> str:
+        return f"power(sin(radians({degrees}) * 0.5D), 2D)"
+
+    apart, sum_, across = squared_half_sine(f"({lat}) - {a}"), squared_half_sine(f"({lat}) + {a}"), squared_half_sine(f"({lng}) - {b}")
+    haversine = f"{apart} + (1D - {apart} - {sum_}) * {across}"
+    return f"{2 * _EARTH}D * atan2(sqrt(abs({haversine})), sqrt(abs(1D - ({haversine}))))"  # not least(): it passes over NULL
+
+
+# Of the constants of that formula, in order: which are coordinates of the point, and which one.
+_HAVERSINE_HOLES = (0, None, None, None, 0, None, None, 0, None, None, 1, None, None)
+_GREAT_CIRCLE_HOLES = (None, *_HAVERSINE_HOLES, None, *_HAVERSINE_HOLES)
+
+
+class MetricDistance(Index):
+    """Smallest and largest distance of a file's values to `origin`; serves comparisons of `metric(x, constant)` with numbers.
+
+    metric: "levenshtein" (Spark's, with two arguments), "great_circle" (or "haversine") of a latitude and a longitude, as `great_circle`
+    writes it, or the name of a registered function that *is a metric*: d(x, y) = d(y, x), d(x, z) <= d(x, y) + d(y, z), and NULL for NULL
+    only. `f(x, 'a')` for one column, `f(x, y, 1.0, 2.0)` for two. `margin`: by how much its rounding may break these rules, besides a
+    millionth of the distances. create_index refuses a function that breaks them on a sample.
+
+    origin: a value, or a list of one for each column. Not given, it is chosen from a sample: of eight values, the one to which the
+    distances differ least within files, compared with how they differ in the sample. It then belongs to the index, as if given.
+    """
+
+    fields = {}
+    expression_count = None
+
+    def __init__(self, *expressions: str, origin: Any = None, metric: str = "levenshtein", margin: float = 0.0) -> None:
+        metric = "great_circle" if metric == "haversine" else metric
+        wanted = {"levenshtein": 1, "great_circle": 2}.get(metric)
+        if not metric.replace(".", "").replace("_", "").isalnum():
+            raise ValueError(f"metric is the name of a function, as 'levenshtein', not {metric!r}")
+        if wanted is not None and len(expressions) != wanted:
+            raise ValueError(f"{metric} takes {wanted} SQL expression(s), not {len(expressions)}: {expressions}")
+        if not math.isfinite(margin) or margin < 0:
+            raise ValueError(f"margin is a distance of at least 0, not {margin!r}")
+        if origin is not None:
+            origin = [_plain(part) for part in (origin if len(expressions) > 1 else [origin])]
+            if len(origin) != len(expressions):
+                raise ValueError(f"origin has {len(origin)} parts for {len(expressions)} SQL expressions: {origin!r}")
+            if metric == "great_circle" and not all(abs(float(part)) <= _FARTHEST_TURN for part in origin):
+                raise ValueError(f"origin is a latitude and a longitude in degrees, not {origin!r}")
+            origin = origin if len(expressions) > 1 else origin[0]
+        super().__init__(*expressions, origin=origin, metric=metric, margin=float(margin))
+
+    origin: Any
+    metric: str
+    margin: float
+
+    @property
+    def parts(self) -> list[Any]:
+        """The origin, a value for each expression."""
+        return list(self.origin) if len(self.expressions) > 1 else [self.origin]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        if self.origin is None:
+            raise DataSkipError(f"{self} has no origin yet: create_index chooses it")
+        return (*self.expressions, self.distance_to(self.parts))
+
+    def distance_to(self, point: Sequence[Any]) -> str:
+        """SQL for the distance to a point."""
+        if self.metric == "great_circle":
+            lat, lng = self.expressions
+            return great_circle(lat, lng, float(point[0]), float(point[1]))
+        return f"{self.metric}({', '.join([*self.expressions, *map(_sql, point)])})"
+
+    def refuse(self, types: tuple[str, ...]) -> str | None:
+        *values, distance = types
+        known = {"levenshtein": ("string",), "great_circle": ("double",)}.get(self.metric, tuple(_ARROW))
+        for type_ in values:
+            if type_ not in known:
+                return f"{self.metric} over {type_} is not served, but over {', '.join(known)}; cast it"
+        return None if distance in (*INTEGRAL, *FRACTIONAL) else f"{self.metric} gives {distance}, which is no distance"
+
+    def record_fields(self, types: tuple[pa.DataType, ...]) -> Mapping[str, pa.DataType]:
+        return {"min": types[-1], "max": types[-1], **dict.fromkeys(COUNTS, pa.int64())}
+
+    def collect(self, *values: pa.Array) -> Record:
+        *columns, distances = values
+        if self.metric == "great_circle":
+            for degrees in columns:
+                if (pc.max(pc.abs(degrees)).as_py() or 0.0) > _FARTHEST_TURN:
+                    raise ValueError(f"a coordinate beyond {_FARTHEST_TURN} degrees, where rounding has no bound")
+        return _RANGE.collect(distances)
+
+    def merge(self, a: Record, b: Record) -> Record:
+        return _RANGE.merge(a, b)
+
+    def fitted(self, sample: Sample) -> Index:
+        if self.origin is not None and self.metric in ("levenshtein", "great_circle"):
+            return self
+        points = _points(sample.values(*self.expressions), len(self.expressions))
+        if not points and self.origin is None:
+            raise DataSkipError(f"{self}: the sampled files hold no value to be the origin; give origin=...")
+        if not points:
+            return self
+        count = len(self.expressions)
+        found = sample.values(*self.expressions, *map(self.distance_to, points))
+        self._check_metric(found, points)
+        if self.origin is not None:
+            return self
+        scores = [_spread_within_files(found, f"v{count + i}") for i in range(len(points))]
+        best = points[int(np.argmin(scores))]
+        return MetricDistance(*self.expressions, origin=list(best) if count > 1 else best[0], metric=self.metric, margin=self.margin)
+
+    def _check_metric(self, found: pa.Table, points: list[tuple[Any, ...]]) -> None:
+        """DataSkipError where the distances between the points are those of no metric."""
+        count = len(self.expressions)
+        between: dict[tuple[Any, Any], float] = {}
+        for row in found.to_pylist():
+            point = tuple(row[f"v{i}"] for i in range(count))
+            if point in points:
+                between |= {(repr(point), repr(q)): row[f"v{count + i}"] for i, q in enumerate(points)}
+        names = list(dict.fromkeys(name for name, _ in between))
+        for a in names:
+            for b in names:
+                for c in names:
+                    sides = between.get((a, c)), between.get((a, b)), between.get((b, c)), between.get((c, a))
+                    if not all(isinstance(side, int | float) for side in sides):
+                        continue
+                    ac, ab, bc, ca = (float(side) for side in sides if side is not None)
+                    slack = 3 * self._slack(ac + ab + bc)
+                    if ac > ab + bc + slack or abs(ac - ca) > slack or ac < 0:
+                        raise DataSkipError(
+                            f"{self.metric} is no metric: d({a}, {c}) = {ac}, d({c}, {a}) = {ca}, d({a}, {b}) = {ab}, d({b}, {c}) = {bc}"
+                        )
+
+    def _slack(self, size: float) -> float:
+        """By how much rounding may break the triangle inequality among distances of this size."""
+        return self.margin + _RELATIVE_MARGIN * abs(size) + (_GREAT_CIRCLE_MARGIN if self.metric == "great_circle" else 0.0)
+
+    def image(self, interval: Interval, to_origin: float, whole: bool) -> ValueSet:
+        """The distances to the origin of all x with d(x, q) in the interval, where d(q, origin) = `to_origin`."""
+        slack = (lambda size: self.margin) if whole else self._slack
+        lows: list[tuple[float, bool]] = []
+        high, high_closed = None, False
+        if interval.high is not None:
+            # d(q, o) <= d(x, q) + d(x, o), so d(x, o) >= D - d(x, q); and d(x, o) <= d(x, q) + d(q, o)
+            widened = slack(to_origin + abs(interval.high))
+            closed = interval.high_closed or widened > 0
+            lows.append((to_origin - interval.high - widened, closed))
+            high, high_closed = to_origin + interval.high + widened, closed
+        if interval.low is not None:
+            # d(x, q) <= d(x, o) + d(q, o), so d(x, o) >= d(x, q) - D
+            widened = slack(to_origin + abs(interval.low))
+            lows.append((interval.low - to_origin - widened, interval.low_closed or widened > 0))
+        low, low_closed = max(lows, key=lambda end: (end[0], not end[1]), default=(None, False))
+        if low is not None and high is not None and (low > high or (low == high and not (low_closed and high_closed))):
+            return ValueSet(())
+        return ValueSet((Interval(low, high, low_closed, high_closed),))
+
+
+def _plain(value: Any) -> Any:
+    """A value of an origin as JSON keeps it."""
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError(f"origin is made of text and finite numbers, not {value!r}")
+    return value
+
+
+def _sql(value: Any) -> str:
+    """A value as a SQL constant, whatever the session's rules for quotes are."""
+    if isinstance(value, list):
+        return f"array({', '.join(map(_sql, value))})"
+    if isinstance(value, str):
+        return f"CAST(X'{value.encode().hex()}' AS STRING)"
+    return f"CAST({value!r} AS DOUBLE)" if isinstance(value, float) else f"{value}"
+
+
+def _points(found: pa.Table, count: int) -> list[tuple[Any, ...]]:
+    """Some distinct values without NULL and NaN, spread evenly over all that were sampled."""
+    distinct: dict[str, tuple[Any, ...]] = {}
+    for row in found.drop_columns("file").to_pylist():
+        try:
+            point = tuple(_plain(row[f"v{i}"]) for i in range(count))
+        except ValueError:
+            continue
+        distinct[repr(point)] = point
+    ordered = [distinct[name] for name in sorted(distinct)]
+    chosen = dict.fromkeys(np.linspace(0, len(ordered) - 1, min(_CANDIDATES, len(ordered))).round().astype(int).tolist())
+    return [ordered[i] for i in chosen]
+
+
+def _spread_within_files(found: pa.Table, name: str) -> float:
+    """How far distances lie apart in a file, on average, as a share of how far they do in the sample: the less, the more is skipped."""
+    ranges = found.group_by("file").aggregate([(name, "min"), (name, "max")])
+    lows, highs = (pc.drop_null(ranges[f"{name}_{end}"]).cast(pa.float64()).to_numpy() for end in ("min", "max"))
+    whole = float(highs.max() - lows.min()) if len(lows) else 0.0
+    return float((highs - lows).mean()) / whole if whole > 0 else 1.0
+
+
+@filters.on()
+def within_distance(node: Expression, indexes: Indexes) -> Iterator[Clause]:
+    """Comparisons of the index's own metric from the indexed expressions to a constant."""
+    if isinstance(node, Call) and node.name in ("And", "Or"):
+        return
+    for index in indexes.of(MetricDistance):
+        for distance in _distances(node, index):
+            clause = _near(node, distance, index, indexes)
+            if clause is not None:
+                yield Named(admits(index, node, indexes), clause)
+
+
+def _near(node: Expression, distance: Expression, index: BoundIndex, indexes: Indexes) -> Clause | None:
+    metric = index.index
+    assert isinstance(metric, MetricDistance)
+    values = satisfying(node, distance, indexes.spark)
+    if values is None or values.null:
+        return None
+    *columns, _ = index.expressions
+    given = {column: pa.array([part], _ARROW[column.type]) for column, part in zip(columns, metric.parts, strict=True)}
+    to_origin = indexes.spark.value(distance, given)
+    if to_origin is None or not math.isfinite(to_origin):
+        return None
+    whole = distance.type in INTEGRAL
+    image = union(metric.image(interval, to_origin, whole) for interval in values.intervals)
+    parts: list[Clause] = [index["value_count"] < 0]  # false, wherever the record is known
+    if image.intervals:
+        parts.append((index["value_count"] > 0) & meets(index["min"], index["max"], image))
+    return any_of([*parts, index["nan_count"] > 0])  # of a value whose distance is no number, nothing is known
+
+
+def _distances(node: Expression, index: BoundIndex) -> set[Expression]:
+    """The parts of a node that are the index's metric from its expressions to some constant."""
+    *columns, template = index.expressions
+    found: set[Expression] = set()
+    for part in node.walk():
+        if not isinstance(part, Call):
+            continue
+        mirrored = [part.operands[::-1]] if len(part.operands) == 2 and len(columns) == 1 else []
+        if any(
+            _to_constant(Call(part.type, None, part.name, o, part.parameters, part.own_deterministic), template, index)
+            for o in [part.operands, *mirrored]
+        ):
+            found.add(part)
+    return found
+
+
+def _to_constant(distance: Expression, template: Expression, index: BoundIndex) -> bool:
+    """Whether a tree is the index's own but for its origin, in whose place stands one constant."""
+    metric = index.index
+    assert isinstance(metric, MetricDistance)
+    *columns, _ = index.expressions
+    pairs: list[tuple[Literal, Literal]] = []
+    if not _alike(distance, template, set(columns), pairs):
+        return False
+    holes = _GREAT_CIRCLE_HOLES if metric.metric == "great_circle" else tuple(range(len(columns)))
+    if len(holes) != len(pairs):
+        return False
+    constants: dict[int, Literal] = {}
+    for (mine, its), hole in zip(pairs, holes, strict=True):
+        if hole is None:
+            if mine != its:
+                return False
+        elif mine.value is None or isinstance(mine.value, Opaque) or constants.setdefault(hole, mine) != mine:
+            return False
+    return metric.metric != "great_circle" or all(abs(c.value) <= _FARTHEST_TURN for c in constants.values())
+
+
+def _alike(a: Expression, b: Expression, columns: set[Expression], pairs: list[tuple[Literal, Literal]]) -> bool:
+    """Whether two trees differ in constants only, which are put into `pairs`; not looking into the indexed expressions."""
+    if b in columns:
+        return a == b
+    match a, b:
+        case Literal(), Literal():
+            pairs.append((a, b))
+            return a.type == b.type
+        case Call(), Call():
+            same = (a.name, a.type, a.parameters, len(a.operands)) == (b.name, b.type, b.parameters, len(b.operands))
+            deterministic = a.own_deterministic and b.own_deterministic
+            return same and deterministic and all(_alike(x, y, columns, pairs) for x, y in zip(a.operands, b.operands, strict=True))
+    return a == b

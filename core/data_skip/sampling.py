@@ -1,0 +1,44 @@
+"""A sample of a table, for indexes whose parameters are chosen from the data: some of its files, read as the table is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from data_skip.errors import DataSkipError
+
+FILES, ROWS = 16, 50_000
+
+
+class Sample:
+    """Up to 16 files, spread evenly over the table's listing. Nothing is read before `values` is asked."""
+
+    def __init__(self, read: Callable[[], DataFrame | None]) -> None:
+        self._read = read
+
+    def values(self, *expressions: str) -> pa.Table:
+        """The distinct values of SQL expressions in each sampled file, up to 50,000 rows: columns `file`, `v0`, `v1`, ..."""
+        names = [f"v{i}" for i in range(len(expressions))]
+        frame = self._read()
+        if frame is None:
+            return pa.table({name: pa.nulls(0) for name in ("file", *names)})
+        try:
+            columns = [F.expr(sql).alias(name) for sql, name in zip(expressions, names, strict=True)]
+            found = frame.select(F.col("_metadata.file_path").alias("file"), *columns).distinct().limit(ROWS).toArrow()
+        except PySparkException as error:
+            first_line = str(error).strip().split("\n")[0]
+            raise DataSkipError(f"no sample of {', '.join(expressions)} can be read: {first_line}") from error
+        return found.combine_chunks()
+
+
+def spread(count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which of `count` files are sampled."""
+    chosen = np.zeros(count, dtype=bool)
+    if count:
+        chosen[np.linspace(0, count - 1, min(FILES, count)).round().astype(int)] = True
+    return chosen

@@ -1,0 +1,89 @@
+"""Lists of distinct values: collecting, merging, asking."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from math import copysign, isnan, nan
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from data_skip.distinct import any_of_list, distinct, merged_lists
+
+
+def test_distinct_leaves_nulls_out() -> None:
+    assert distinct(pa.array(["b", None, "a", "b"]), 10) == ["b", "a"]
+    assert distinct(pa.array([None], pa.string()), 10) == []
+
+
+@pytest.mark.parametrize("type_", [pa.float32(), pa.float64()])
+def test_zeros_differ_and_nan_is_one_value(type_: pa.DataType) -> None:
+    found = distinct(pa.array([0.0, -0.0, nan, -nan, 0.0, None], type_), 10)
+    assert found is not None
+    assert sorted(copysign(1, v) for v in found if v == 0) == [-1, 1]
+    assert sum(map(isnan, found)) == 1
+    assert len(found) == 3
+
+
+def test_beyond_the_limit_is_unknown() -> None:
+    array = pa.array([1, 2, 3, None])
+    assert distinct(array, 3) == [1, 2, 3]
+    assert distinct(array, 2) is None
+
+
+def test_merging_forgets_no_overflow() -> None:
+    """Whatever the order of the pieces: beyond the limit, or merged with an unknown list, a list stays unknown."""
+    for pieces in permutations([[1, 2], [2, 3], [4]]):
+        merged: list[int] | None = pieces[0]
+        for piece in pieces[1:]:
+            merged = merged_lists(merged, piece, 4)
+        assert sorted(merged or []) == [1, 2, 3, 4]
+    for pieces in permutations([[1, 2], [3], None]):
+        merged = pieces[0]
+        for piece in pieces[1:]:
+            merged = merged_lists(merged, piece, 10)
+        assert merged is None
+    for pieces in permutations([[1], [2], [3]]):
+        assert merged_lists(merged_lists(pieces[0], pieces[1], 1), pieces[2], 1) is None
+
+
+def test_merging_keeps_both_zeros_and_one_nan() -> None:
+    merged = merged_lists([0.0, nan], [-0.0, float("nan"), 0.0], 10)
+    assert merged is not None
+    assert sorted(map(repr, merged)) == ["-0.0", "0.0", "nan"]
+
+
+def test_merging_tells_types_apart_by_value_only() -> None:
+    assert merged_lists([b"a", b""], [b"a"], 10) == [b"a", b""]
+    assert merged_lists(["", "a"], [""], 10) == ["", "a"]
+
+
+LISTS = [["a", "b"], [], None, ["b"], ["c", "a", "c"]]
+
+
+def test_any_of_list() -> None:
+    tested: list[list[str]] = []
+
+    def is_b(values: pa.Array) -> pa.BooleanArray:
+        tested.append(values.to_pylist())
+        return pc.equal(values, "b")
+
+    lists = pa.array(LISTS, pa.list_(pa.string()))
+    assert any_of_list(lists, is_b).to_pylist() == [True, False, None, True, False]
+    assert tested == [["a", "b", "c"]]  # each value once
+
+
+def test_any_of_list_of_slices_and_chunks() -> None:
+    lists = pa.array(LISTS, pa.list_(pa.string()))
+    is_a = lambda values: pc.equal(values, "a")  # noqa: E731
+    assert any_of_list(lists.slice(1, 4), is_a).to_pylist() == [False, None, False, True]
+    assert any_of_list(pa.chunked_array([lists.slice(3), lists.slice(0, 2)]), is_a).to_pylist() == [False, True, True, False]
+    assert any_of_list(lists.slice(0, 0), is_a).to_pylist() == []
+    assert any_of_list(pa.array([None, None], pa.list_(pa.string())), is_a).to_pylist() == [None, None]
+
+
+def test_any_of_list_sees_each_zero() -> None:
+    lists = pa.array([[0.0], [-0.0], [1.0, -0.0]], pa.list_(pa.float64()))
+    negative = lambda values: pa.array([copysign(1, v) < 0 for v in values.to_pylist()])  # noqa: E731
+    assert any_of_list(lists, negative).to_pylist() == [False, True, True]

@@ -1,0 +1,73 @@
+"""Checks each kind of index by itself, so that what one of them skips does not hide the mistake of another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from data_skip.decide import Knowledge
+from tests.support import Lake, files_read
+
+
+def check(lake: Lake, where: str, read: str | None = None, **by_kind: str | None) -> None:
+    """Same rows with skipping as without; and each kind of index, alone, reads no file but `read`, a letter each.
+
+    Files that hold matching rows must be read: so where `read` names just those, it says exactly what is read.
+    by_kind: what one kind may read that knows less, as `MinMax="abc"`; None: anything.
+    """
+    sql = f"SELECT CAST(struct(*) AS STRING) AS text, input_file_name() AS file FROM t WHERE {where}"
+    with lake.skipping.disabled():
+        expected = lake.spark.sql(sql).collect()
+    frame = lake.spark.sql(sql)
+    assert Counter(frame.collect()) == Counter(expected), f"skipping changed the rows of {where}"
+    holding = {str(row["file"]).rpartition("/")[2] for row in expected}
+    for kind, kept in read_by_kind(lake, frame).items():
+        assert holding <= kept, f"{kind} skips {holding - kept}, which hold rows for {where}"
+        wanted = by_kind.get(kind, read)
+        if wanted is not None:
+            assert kept <= set(wanted), f"{kind} reads {sorted(kept)} for {where}; {sorted(wanted)} would do"
+
+
+def read_by_kind(lake: Lake, frame: Any) -> dict[str, set[str]]:
+    """The files that a DataFrame reads where Spark prunes by one kind of index at a time."""
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    if not lake.skipping.shim.skippingScans(plan):  # Spark decided the predicate without looking at the table
+        return {"Spark": {path.rpartition("/")[2] for path in frame.inputFiles()}}
+    errors = [error for scan in lake.skipping.report().scans for error in scan.errors]
+    assert errors == []
+    ((_, snapshot),) = lake.skipping.find([f"file:{lake.folder.resolve()}"])
+    found = {}
+    for kind in sorted({definition.kind for definition in snapshot.definitions.values()}):
+        with only(lake, kind):
+            found[kind] = files_read(lake.skipping, plan, lake.folder)
+    return found
+
+
+@contextmanager
+def only(lake: Lake, kind: str) -> Iterator[None]:
+    """Within, the session knows no other kind of index."""
+    known = lake.skipping.knowledge
+    lake.skipping._knowledge = Knowledge({kind: known.kinds[kind]}, known.filters)
+    try:
+        yield
+    finally:
+        lake.skipping._knowledge = known
+
+
+@contextmanager
+def setting(lake: Lake, key: str, value: str) -> Iterator[None]:
+    """Within, a setting of the Spark session."""
+    before = lake.spark.conf.get(key)
+    lake.spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        lake.spark.conf.set(key, before)
+
+
+def files(lake: Lake, table: Mapping[str, Mapping[str, Any]]) -> None:
+    """Writes a file for each entry."""
+    for name, columns in table.items():
+        lake.file(name, columns)
