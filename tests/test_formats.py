@@ -31,17 +31,18 @@ ROWS = "CAST(id AS INT) AS x, concat('s', id) AS s, date_add(DATE'2024-01-01', C
 )
 def test_formats(lake: Lake, format: str, options: dict[str, str]) -> None:
     spark = lake.spark
+    end = f"{format}.gz" if format in ("csv", "json") and "compression" in options else format
     nested = "" if format == "csv" else ", named_struct('u', id / 2) AS n"
     for name, start in (("low", 0), ("mid", 100), ("high", 200)):
         rows = spark.range(start, start + 5, 1, 1).selectExpr(f"inline(array(struct({ROWS}{nested})))")
-        lake.spark_file(f"{name}.{format}", rows, format, **options)
+        lake.spark_file(f"{name}.{end}", rows, format, **options)
     void = ", ".join(f"CAST(NULL AS {type_}) {name}" for name, type_ in fields(format))
-    lake.spark_file(f"void.{format}", spark.sql(f"SELECT {void} UNION ALL SELECT {void}"), format, **options)
+    lake.spark_file(f"void.{end}", spark.sql(f"SELECT {void} UNION ALL SELECT {void}"), format, **options)
     schema = None if format in ("parquet", "orc", "avro") else ", ".join(f"{n} {t}" for n, t in fields(format))
     field = [MinMax("n.u")] if nested else []
     lake.index(*(MinMax(c) for c in "xdtb"), ValueList("s"), Prefix("s", 3), *field, format=format, schema=schema, options=options)
     lake.view(format=format, schema=schema, **options)
-    low, mid, high, void_file = (f"{name}.{format}" for name in ("low", "mid", "high", "void"))
+    low, mid, high, void_file = (f"{name}.{end}" for name in ("low", "mid", "high", "void"))
     lake.check("x > 150", read=[high])
     lake.check("s LIKE 's1%'", read=[low, mid])
     lake.check("d >= DATE'2024-04-01' AND t < TIMESTAMP'1970-05-01'", read=[mid])
@@ -52,10 +53,10 @@ def test_formats(lake: Lake, format: str, options: dict[str, str]) -> None:
     if nested:
         lake.check("n.u = 51.5", read=[mid])
     # The table knows by itself how it was read.
-    lake.spark_file(f"new.{format}", spark.sql(f"SELECT {void}").selectExpr("999 AS x", "* EXCEPT (x)"), format, **options)
+    lake.spark_file(f"new.{end}", spark.sql(f"SELECT {void}").selectExpr("999 AS x", "* EXCEPT (x)"), format, **options)
     assert lake.skipping.table(str(lake.folder)).refresh().files_collected == 1
     lake.view(format=format, schema=schema, **options)
-    lake.check("x > 500", read=[f"new.{format}"])
+    lake.check("x > 500", read=[f"new.{end}"])
 
 
 def fields(format: str) -> list[tuple[str, str]]:
@@ -80,7 +81,7 @@ def test_text(lake: Lake) -> None:
     lake.check("value IS NULL", read=[])
     for options, where in (({"wholetext": "true"}, "value LIKE '%b%'"), ({"lineSep": "E"}, "value LIKE 'T%'")):
         lake.view(format="text", **options)
-        lake.check(where, read=["a.log", "b.log", "empty.log"])
+        lake.check(where, read=["a.log", "b.log"])  # Spark lists no file of 0 bytes
 
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED", "FAILFAST"])
@@ -135,7 +136,7 @@ def test_options_that_change_what_json_and_csv_say(lake: Lake) -> None:
 def test_encodings_and_headers_of_csv(lake: Lake) -> None:
     text(lake, "a.csv", "naïve;x\né;1\n", "latin-1")
     text(lake, "b.csv", "naïve;x\nz;2\n", "latin-1")
-    options = {"header": "true", "encoding": "latin1", "sep": ";"}
+    options = {"header": "true", "encoding": "iso-8859-1", "sep": ";"}
     lake.index(MinMax("`naïve`"), MinMax("x"), format="csv", options=options)
     lake.view(format="csv", **options)
     lake.check("`naïve` = 'é'", read=["a.csv"])

@@ -124,7 +124,16 @@ def test_printing() -> None:
     scan.predicates = [PredicateReport("(x > 1)", "MinMax(x) admits (x > 1)", 990), PredicateReport("(y = 2)", why_not="no index on y")]
     scan.notes, scan.errors = ["a note"], ["filter m.f: ValueError: bad"]
     text = str(QueryReport("5", [scan]))
-    for part in ("query 5", "10 read of 1,000, 990 skipped", "7 without", "4.8 MiB", "skips 990 alone", "not used: no index on y", "a note", "bad"):
+    for part in (
+        "query 5",
+        "10 read of 1,000, 990 skipped",
+        "7 without",
+        "4.8 MiB",
+        "skips 990 alone",
+        "not used: no index on y",
+        "a note",
+        "bad",
+    ):
         assert part in text, text
     assert "no query" in str(QueryReport(""))
     assert human(1536) == "1.5 KiB" and human(12) == "12 B"

@@ -114,12 +114,11 @@ def index_files(
 def sample_of(state: TableState, shim: Any) -> Sample:
     """A sample of a table's files, not read before it is asked."""
 
-    def read() -> DataFrame | None:
+    def read() -> tuple[int, DataFrame]:
         java, keys = state.list()
-        if not keys:
-            return None
         java.keepOnly(bytes(spread(len(keys)).astype("uint8")))
-        return DataFrame(shim.restricted(state.frame._jdf.queryExecution().analyzed(), java, None), state.frame.sparkSession)
+        restricted = shim.restricted(state.frame._jdf.queryExecution().analyzed(), java, None)
+        return len(keys), DataFrame(restricted, state.frame.sparkSession)
 
     return Sample(read)
 

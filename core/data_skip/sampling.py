@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -12,21 +13,30 @@ from pyspark.sql import functions as F
 
 from data_skip.errors import DataSkipError
 
-FILES, ROWS = 16, 50_000
+FILES, ROWS = 64, 50_000
 
 
 class Sample:
-    """Up to 16 files, spread evenly over the table's listing. Nothing is read before `values` is asked."""
+    """Up to 64 files of a table, spread evenly over its listing. Nothing is listed or read before it is asked."""
 
-    def __init__(self, read: Callable[[], DataFrame | None]) -> None:
-        self._read = read
+    def __init__(self, open_: Callable[[], tuple[int, DataFrame]]) -> None:
+        self._open = open_
+
+    @cached_property
+    def _opened(self) -> tuple[int, DataFrame]:
+        return self._open()
+
+    @property
+    def files(self) -> int:
+        """How many files the table has."""
+        return self._opened[0]
 
     def values(self, *expressions: str) -> pa.Table:
         """The distinct values of SQL expressions in each sampled file, up to 50,000 rows: columns `file`, `v0`, `v1`, ..."""
         names = [f"v{i}" for i in range(len(expressions))]
-        frame = self._read()
-        if frame is None:
+        if self.files == 0:
             return pa.table({name: pa.nulls(0) for name in ("file", *names)})
+        frame = self._opened[1]
         try:
             columns = [F.expr(sql).alias(name) for sql, name in zip(expressions, names, strict=True)]
             found = frame.select(F.col("_metadata.file_path").alias("file"), *columns).distinct().limit(ROWS).toArrow()

@@ -165,8 +165,11 @@ class Table:
         for index, column in zip(indexes, columns, strict=True):
             if column is None:
                 raise DataSkipError(f"{self.name} has no {index}; describe() lists what it has")
-        for column in filter(None, columns):
-            self._store.drop(column)
+        try:
+            for column in filter(None, columns):
+                self._store.drop(column)
+        except StoreError as error:
+            raise DataSkipError(str(error)) from error
 
     def describe(self) -> Description:
         """The indexes of the table: how many of its files they know, how large they are, and what is wrong with them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
@@ -17,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 import data_skip
 from data_skip import collect, indexing, session
 from data_skip.spark import jvm
+from tests.differential.truth import kept_files
 
 
 @contextmanager
@@ -76,22 +78,27 @@ def _function(member: Any) -> Any:
 
 
 @contextmanager
-def planted_java(spark: SparkSession, replacements: dict[str, list[tuple[str, str]]], folder: Path) -> Iterator[data_skip.Skipping]:
-    """A new session whose shim is compiled from sources with some lines replaced."""
+def planted_java(
+    spark: SparkSession, replacements: dict[str, list[tuple[str, str]]], folder: Path
+) -> Iterator[tuple[SparkSession, Callable[[DataFrame, str], set[str]]]]:
+    """A new session whose shim is compiled from sources with some lines replaced, and what that keeps of a DataFrame for a predicate.
+
+    It works in a thread of its own: py4j caches methods by class name for each thread, and these classes have the names of others.
+    """
     for name in jvm.SOURCES:
-        original = Path(str(files("data_skip.spark").joinpath(f"{name}.java")))
-        (folder / f"{name}.java").write_text(original.read_text("utf-8"), "utf-8")
+        (folder / f"{name}.java").write_text(files("data_skip.spark").joinpath(f"{name}.java").read_text("utf-8"), "utf-8")
         for line, bug in replacements.get(name, ()):
             (folder / f"{name}.java").write_text(_replaced(folder / f"{name}.java", line, bug), "utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jvm, "files", lambda package: folder)
-        patch.setattr(session, "shim", jvm.shim.__wrapped__)
-        other = spark.newSession()
-        skipping = data_skip.enable(other)
-    try:
-        yield skipping
-    finally:
-        data_skip.disable(other)
+    session_, patch = spark.newSession(), pytest.MonkeyPatch()
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            patch.setattr(jvm, "files", lambda package: folder)
+            patch.setattr(session, "shim", jvm.shim.__wrapped__)
+            skipping = thread.submit(data_skip.enable, session_).result()
+            yield session_, lambda frame, predicate: thread.submit(kept_files, skipping, frame, predicate).result()[0]
+        finally:
+            patch.undo()
+            thread.submit(data_skip.disable, session_).result()
 
 
 @contextmanager

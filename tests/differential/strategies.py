@@ -210,6 +210,8 @@ def random_file(pools: dict[str, list[Any]], random: Random) -> pa.Table:
     columns = {}
     for name, pool in pools.items():
         chosen = random.sample(pool, min(len(pool), random.choice((1, 1, 2, 3))))
+        if pa.types.is_floating(kind_of(name).arrow):
+            chosen = random.choice((chosen, chosen, chosen, [*chosen, NAN], [chosen[0], NAN], [NAN], [0.0, -0.0]))
         nulls = random.choice((0.0, 0.0, 0.3, 1.0 if random.random() < 0.3 else 0.0))
         columns[name] = [None if random.random() < nulls else random.choice(chosen) for _ in range(rows)]
     return arrow_table(columns, random)
@@ -285,7 +287,8 @@ class Leaves:
     def value(self, column: str) -> st.SearchStrategy[Any]:
         """A value of the column's pool, one next to it, or any of its type."""
         kind, pool = kind_of(column), self.pools[column]
-        return st.one_of(st.sampled_from(pool), st.sampled_from([n for v in pool for n in (kind.near(v) or [v])]), kind.values)
+        special = st.sampled_from([NAN, 0.0, -0.0]) if pa.types.is_floating(kind.arrow) else kind.values
+        return st.one_of(st.sampled_from(pool), st.sampled_from([n for v in pool for n in (kind.near(v) or [v])]), kind.values, special)
 
     def literal(self, column: str) -> st.SearchStrategy[str]:
         return self.value(column).map(kind_of(column).sql)

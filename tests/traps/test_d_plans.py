@@ -100,7 +100,10 @@ def test_d3_filters_above_aggregates_windows_limits_and_pivots(lake: Lake, scans
 def test_d4_each_scan_of_a_table_has_its_own_predicates(lake: Lake, scans: Scans) -> None:
     assert scans("SELECT p.k, q.k FROM t p JOIN t q ON p.k % 2 = q.k % 2 WHERE p.x > 100")[0] == HIGH
     assert scans("SELECT p.k, q.k FROM t p JOIN t q ON p.k = q.k + 5 WHERE p.x > 100 AND q.x < 10") == [HIGH, {"low.parquet"}]
-    assert scans("WITH c AS (SELECT * FROM t) SELECT x FROM c WHERE x > 100 UNION ALL SELECT x FROM c WHERE x < 10") == [HIGH, {"low.parquet"}]
+    assert scans("WITH c AS (SELECT * FROM t) SELECT x FROM c WHERE x > 100 UNION ALL SELECT x FROM c WHERE x < 10") == [
+        HIGH,
+        {"low.parquet"},
+    ]
     assert scans("SELECT k FROM t WHERE x > 100 UNION ALL SELECT k FROM t") in ([HIGH], [HIGH, ALL])
     assert scans("SELECT x FROM t EXCEPT ALL SELECT x FROM t WHERE x > 100")[-1] == HIGH
     assert scans("SELECT x FROM t EXCEPT SELECT x FROM t WHERE x > 100") == [ALL - HIGH]  # Spark makes it one filter
@@ -186,7 +189,12 @@ def test_d9_names_of_files(lake: Lake, scans: Scans, where: str, most: set[str])
 
 
 def test_d10_what_depends_on_the_files_that_are_read_skips_none(lake: Lake, scans: Scans) -> None:
-    for where in ("x = 150 OR rand() + k >= 0", "uuid() > '' OR x > 100", "monotonically_increasing_id() >= 0", "spark_partition_id() >= 0 OR x = 1"):
+    for where in (
+        "x = 150 OR rand() + k >= 0",
+        "uuid() > '' OR x > 100",
+        "monotonically_increasing_id() >= 0",
+        "spark_partition_id() >= 0 OR x = 1",
+    ):
         assert scans(f"SELECT * FROM t WHERE {where}") in ([], [ALL]), where
     assert scans("SELECT * FROM t WHERE rand() + k >= 0 AND x > 100") == [HIGH]
     assert scans("SELECT * FROM (SELECT *, monotonically_increasing_id() AS id FROM t) WHERE x > 100 AND id >= 0") in ([], [ALL])
@@ -261,7 +269,9 @@ def test_d13_statistics_inserts_and_explain_commands(lake: Lake, scans: Scans) -
 def test_d13_streams_read_every_file(lake: Lake, tmp_path: Path) -> None:
     spark = lake.spark
     stream = spark.readStream.schema("k long, x long, y long").parquet(str(lake.folder)).where("x > 100")
-    query = stream.writeStream.format("memory").queryName("d13").option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+    query = (
+        stream.writeStream.format("memory").queryName("d13").option("checkpointLocation", str(tmp_path)).trigger(availableNow=True).start()
+    )
     query.awaitTermination()
     assert sorted(row["x"] for row in spark.table("d13").collect()) == [150, 200]
     static = spark.table("t").where("x > 100").select("k")

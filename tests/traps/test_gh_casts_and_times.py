@@ -92,6 +92,8 @@ def test_g4_preimages_end_where_the_cast_fails(lake: Lake) -> None:
     check(lake, "try_cast(x AS INT) > 4", "b", **AROUND)
     check(lake, "try_cast(x AS INT) IS NULL", "cdef", MinMax=None)
     check(lake, "coalesce(try_cast(x AS INT), 2) = 2", "acdef", MinMax=None)
+    with pytest.raises(Exception, match="CAST_OVERFLOW"):
+        lake.spark.sql("SELECT * FROM t WHERE CAST(x AS INT) = 2").collect()
     check(lake, "CAST(x AS FLOAT) > 100", "cd", MinMax=None)
     check(lake, "CAST(x AS FLOAT) = float('Infinity')", "c")
     check(lake, "CAST(x AS FLOAT) = float('NaN')", "d")

@@ -109,7 +109,9 @@ def test_j7_root_folders_with_odd_names_and_other_spellings(lake: Lake) -> None:
             assert lake.check("x > 50").files_read == 1, spelling
     lake.spark.read.parquet(f"file://{lake.folder / 'p=1'}").createOrReplaceTempView("t")
     assert lake.check("x > 50").files_read == 1
-    lake.spark.read.parquet(str(lake.folder / "p=1" / "low.parquet"), str(lake.folder / "p=1" / "high.parquet")).createOrReplaceTempView("t")
+    lake.spark.read.parquet(str(lake.folder / "p=1" / "low.parquet"), str(lake.folder / "p=1" / "high.parquet")).createOrReplaceTempView(
+        "t"
+    )
     assert lake.check("x > 50").files_read == 1
     link = lake.folder / "link"
     link.symlink_to(lake.folder / "p=1")

@@ -28,10 +28,10 @@ HASHED = {
     "string": pa.string(),
     "binary": pa.binary(),
 }
-WRITERS = ("parquet-mr version ", "parquet-cpp-arrow version ")  # others hash some types differently (parquet-rs int8, parquet-go)
+WRITERS = ("parquet-mr version ", "parquet-cpp-arrow version ")  # others were wrong: apache/datafusion#9779, arrow-go#525
 _HEADER = re.compile(rb"\x15([\x80-\xff]*[\x00-\x7f])\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0", re.DOTALL)  # Thrift: size, then what must be
 _FULL = 0.5  # filters through which more of the absent values pass are of no use
-MOST_VALUES = 1 << 22  # a file of more distinct values is unknown: 32 MB of hashes while collecting, some 5 MB of bits kept
+MOST_VALUES = 1 << 22  # a file of more distinct values is unknown: 32 to 64 MB of hashes while collecting, 5 MB of bits kept
 
 
 class BloomFilter(Index):
@@ -87,7 +87,7 @@ class BloomFilter(Index):
             found = _written(footer, chunk)
             if found is None or not any(found):
                 return None
-            bitsets.append(folded(found, self.fpp))
+            bitsets.append(folded(found, self.fpp / len(chunks)))
         if sum(map(passing, bitsets)) > _FULL:
             return None
         return {"bitsets": bitsets, "has_null": has_null(chunks)}
@@ -95,7 +95,7 @@ class BloomFilter(Index):
 
 def _written(footer: Footer, chunk: pq.ColumnChunkMetaData) -> bytes | None:
     """The bitset that lies in the file; None where there is none of the one kind that seed 002, File Format, knows."""
-    offset = getattr(chunk, "bloom_filter_offset", None)  # pyarrow tells it since version 21
+    offset = getattr(chunk, "bloom_filter_offset", None)  # older versions of pyarrow do not tell
     if offset is None:
         return None
     header = _HEADER.match(footer.read(offset, 32))

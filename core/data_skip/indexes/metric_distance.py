@@ -42,6 +42,7 @@ _ARROW = {
     **{"array<int>": pa.list_(pa.int32()), "array<bigint>": pa.list_(pa.int64())},
     **{"array<float>": pa.list_(pa.float32()), "array<double>": pa.list_(pa.float64())},
 }
+_ARRAYS = tuple(type_ for type_ in _ARROW if type_.startswith("array<"))
 _RANGE = MinMax("distance")  # what a record holds of the distances
 
 
@@ -319,6 +320,10 @@ def _to_constant(distance: Expression, template: Expression, index: BoundIndex) 
     return metric.metric != "great_circle" or all(abs(c.value) <= _FARTHEST_TURN for c in constants.values())
 
 
+def _is_number(literal: Literal) -> bool:
+    return literal.type in (*INTEGRAL, *FRACTIONAL)
+
+
 def _alike(a: Expression, b: Expression, columns: set[Expression], pairs: list[tuple[Literal, Literal]]) -> bool:
     """Whether two trees differ in constants only, which are put into `pairs`; not looking into the indexed expressions."""
     if b in columns:
@@ -326,7 +331,7 @@ def _alike(a: Expression, b: Expression, columns: set[Expression], pairs: list[t
     match a, b:
         case Literal(), Literal():
             pairs.append((a, b))
-            return a.type == b.type
+            return a.type == b.type or (_is_number(a) and _is_number(b)) or (a.type in _ARRAYS and b.type in _ARRAYS)
         case Call(), Call():
             same = (a.name, a.type, a.parameters, len(a.operands)) == (b.name, b.type, b.parameters, len(b.operands))
             deterministic = a.own_deterministic and b.own_deterministic

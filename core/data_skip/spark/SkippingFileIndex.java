@@ -60,7 +60,7 @@ public final class SkippingFileIndex implements FileIndex {
       roots.add(Plans.uri(new Path(((CatalogTable) scan.catalogTable().get()).location())));
     }
     scala.collection.Iterator paths = wrapped.rootPaths().iterator();
-    while (paths.hasNext()) roots.add(Plans.uri((Path) paths.next()));
+    while (paths.hasNext()) roots.add(Plans.uri(qualified((Path) paths.next())));
     json.put("roots", roots);
     Object format = relation.fileFormat();
     json.put("format", format instanceof DataSourceRegister ? ((DataSourceRegister) format).shortName() : format.getClass().getName());
@@ -68,6 +68,16 @@ public final class SkippingFileIndex implements FileIndex {
     json.put("schema", relation.dataSchema().json());
     json.put("partitionSchema", relation.partitionSchema().json());
     return json;
+  }
+
+  /** The table that a stream wrote names its root as the user did. */
+  private Path qualified(Path path) {
+    if (path.toUri().getScheme() != null) return path;
+    try {
+      return path.getFileSystem(session().sessionState().newHadoopConf()).makeQualified(path);
+    } catch (java.io.IOException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** Tells the scans of a query apart. */

@@ -100,7 +100,10 @@ class Scan:
                         arguments.append(list(operand.value) if isinstance(operand.value, tuple) else operand.value)
                     else:
                         return None
-                answer = function(*arguments)
+                try:
+                    answer = function(*arguments)
+                except Exception:  # then Spark raises one too, for a row with these values
+                    return None
                 wanted = int if node.type in INTEGRAL else float
                 return answer if type(answer) is wanted else None  # Spark takes a result of another type for NULL
         return None
