@@ -12,7 +12,15 @@ import pytest
 from data_skip import DataSkipError, MinMax, Prefix, ValueList
 from tests.support import Lake, aged
 
-ROWS = "CAST(id AS INT) AS x, concat('s', id) AS s, date_add(DATE'2024-01-01', CAST(id AS INT)) AS d, timestamp_seconds(id * 86400) AS t, id % 2 = 0 AS b"
+ROWS = ", ".join(
+    (
+        "CAST(id AS INT) AS x",
+        "concat('s', id) AS s",
+        "date_add(DATE'2024-01-01', CAST(id AS INT)) AS d",
+        "timestamp_seconds(id * 86400) AS t",
+        "id % 2 = 0 AS b",
+    )
+)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +191,7 @@ def test_settings_that_change_what_parquet_says(lake: Lake) -> None:
 
 def test_unsupported_formats_are_refused(lake: Lake) -> None:
     text(lake, "a.bin", "x")
-    with pytest.raises(DataSkipError, match="'binaryFile' is not supported.*parquet, orc, avro, csv, json, text"):
+    with pytest.raises(DataSkipError, match=r"'binaryFile' is not supported.*parquet, orc, avro, csv, json, text"):
         lake.table(format="binaryFile")
     lake.view(format="binaryFile")
     lake.check("length > 0 AND path LIKE '%a.bin'", read=["a.bin"])

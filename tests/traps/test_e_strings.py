@@ -87,6 +87,20 @@ def test_e5_the_highest_code_point_cannot_grow(lake: Lake) -> None:
     check(lake, f"s > '{chr(0xD7FF)}z'", "a", **NO_AFFIX)
 
 
+@pytest.mark.parametrize("batch_rows", [1, 10_000])
+def test_e5_a_maximum_that_cannot_be_rounded_up_stays_unknown(lake: Lake, batch_rows: int) -> None:
+    """Whatever else the file holds, and in whatever order its batches come."""
+    highest = HIGHEST * 200
+    files(lake, {"a": {"s": ["b", highest, "c"]}, "b": {"s": [highest, "b"]}, "c": {"s": ["b", "c"]}})
+    lake.file("d", {"s": ["b", None, highest]})
+    with setting(lake, "spark.sql.execution.arrow.maxRecordsPerBatch", str(batch_rows)):
+        lake.index(MinMax("s"))
+    lake.view()
+    check(lake, "s > 'd'", "abd")
+    check(lake, "s < 'b'", "")
+    check(lake, f"s = '{highest}'", "abd")
+
+
 def test_e6_e7_cut_bounds_are_no_values(lake: Lake) -> None:
     long = "m" * 6000
     strings(lake, {"a": [long], "b": ["m" * 128], "c": ["m" * 129]})

@@ -282,7 +282,7 @@ def test_j22_corrupt_and_missing_files(lake: Lake) -> None:
     aged(bad)
     lake.spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
     try:
-        with pytest.raises(DataSkipError, match="cannot be read.*nothing was written"):
+        with pytest.raises(DataSkipError, match=r"cannot be read.*nothing was written"):
             lake.table(format="parquet", schema="x bigint", options={"ignoreCorruptFiles": "true"}).create_index(MinMax("x"))
         assert not (lake.folder / "_data_skip").exists()
         moment = bad.stat().st_mtime

@@ -199,7 +199,9 @@ class DeltaStore:
         if snapshot is None:
             if "://" not in self.location and _UNFIT.search(self.location):
                 advice = "rename it, or keep indexes elsewhere with data_skip.enable(spark, index_root=...)"
-                raise StoreError(f"deltalake cannot write to {self.location!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}")
+                raise StoreError(
+                    f"deltalake cannot write to {self.location!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"
+                )
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
             DeltaTable.create(self.location, schema=_BASE, mode="error", configuration=_CONFIGURATION)
             snapshot = self._created()
