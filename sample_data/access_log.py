@@ -72,9 +72,7 @@ def _time(match: re.Match[str]) -> datetime:
     hours, minutes, seconds = map(int, match["clock"].split(":"))
     offset = timedelta(hours=int(match["offset"][1:3]), minutes=int(match["offset"][3:]))
     zone = timezone(-offset if match["offset"][0] == "-" else offset)
-    local = datetime(
-        int(match["year"]), _MONTHS[match["month"]], int(match["day"]), hours, minutes, seconds, tzinfo=zone
-    )
+    local = datetime(int(match["year"]), _MONTHS[match["month"]], int(match["day"]), hours, minutes, seconds, tzinfo=zone)
     return local.astimezone(timezone.utc)
 
 

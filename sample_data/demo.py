@@ -76,9 +76,7 @@ def start_spark() -> SparkSession:
     return spark
 
 
-def create_indexes(
-    spark: SparkSession, skipping: data_skip.Skipping, name: str, written: Written, indexes: list[Index]
-) -> None:
+def create_indexes(spark: SparkSession, skipping: data_skip.Skipping, name: str, written: Written, indexes: list[Index]) -> None:
     """Index one table, all its indexes in one pass, and give it a name for SQL."""
     print(printing.heading(f"Indexes of {name}"), flush=True)
     print(skipping.table(str(written.folder)).create_index(*indexes, progress=True), flush=True)

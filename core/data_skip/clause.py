@@ -116,7 +116,7 @@ _COMPARE: dict[str, Callable[[Any, Any], pa.BooleanArray]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison(Clause):
     """A field against a constant."""
 
@@ -142,7 +142,7 @@ class Comparison(Clause):
         return f"{self.field} {self.operator} {self.value!r}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Computed(Clause):
     """A clause that needs code: one vectorised function of its fields (an array of each) to booleans, null for unknown."""
 
@@ -160,7 +160,7 @@ class Computed(Clause):
         return self.text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Named(Clause):
     """A clause that is explained in other words than its parts."""
 
@@ -177,7 +177,7 @@ class Named(Clause):
         return self.text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AllOf(Clause):
     """AND."""
 
@@ -194,7 +194,7 @@ class AllOf(Clause):
         return " AND ".join(f"({part})" if isinstance(part, AnyOf) else str(part) for part in self.parts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AnyOf(Clause):
     """OR."""
 

@@ -232,7 +232,7 @@ SERVED = {
     " | not upper, not length | not function",
     "affix": f"= | <=> | in | in_long | in_null | {_NULLS} | {_LIKE} | like_suffix | not = , not like_exact | not in | not <>"
     " | not like_prefix, not like_suffix, not starts_ends",
-    "expressions": "length | not length | year | not year | upper",
+    "expressions": "length | not length | year | not year | upper, not upper",
     "gap_list": f"{_ORDER} | {_NULLS} | like_prefix | other_type",
     "bloom": "= | <=> | in | in_null | is_null | <=>null | like_exact",
     "hybrid": f"= | <=> | in | in_null | < | > | between | {_LIKE} | like_suffix | not =, not in",

@@ -84,9 +84,7 @@ def test_observations_meet_every_hour_of_the_day_and_only_two_years() -> None:
         ("lng", -180, 180),
     ],
 )
-def test_measurements_lie_in_plausible_ranges(
-    observations: pa.Table, column: str, lowest: float, highest: float
-) -> None:
+def test_measurements_lie_in_plausible_ranges(observations: pa.Table, column: str, lowest: float, highest: float) -> None:
     values = observations[column].to_numpy()
     assert observations[column].null_count == 0
     assert np.isfinite(values).all()
@@ -135,9 +133,7 @@ def test_every_line_of_the_log_is_in_exactly_one_file(written_log: Written, log:
     good = [row for row in map(access_log.parse_line, lines) if row is not None]
     key = ("ip", "path", "status", "bytes", "user_agent")
     kept = log.filter(pc.is_null(log["malformed"])).to_pylist()
-    assert sorted(repr([row[name] for name in key]) for row in good) == sorted(
-        repr([row[name] for name in key]) for row in kept
-    )
+    assert sorted(repr([row[name] for name in key]) for row in good) == sorted(repr([row[name] for name in key]) for row in kept)
 
 
 def test_the_malformed_line_is_kept_whole(log: pa.Table) -> None:

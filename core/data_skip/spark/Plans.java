@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -110,7 +111,7 @@ public final class Plans {
 
   /** The only file relation of a plan that merely selects from it; null where there is none. */
   public static LogicalRelation onlyRelation(LogicalPlan plan) {
-    while (plan.children().size() == 1) plan = (LogicalPlan) plan.children().head();
+    while (plan instanceof SubqueryAlias || plan instanceof Project) plan = (LogicalPlan) plan.children().head();
     boolean files = plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation;
     return files ? (LogicalRelation) plan : null;
   }
