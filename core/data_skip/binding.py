@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from data_skip.index import Index
 from data_skip.spark.bridge import Scan
 
 Types = tuple[pa.DataType, ...]
+_ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
 
 def bind(index: Index, frame: DataFrame, scan: Scan, shim: Any) -> tuple[Definition, Types]:
@@ -44,7 +46,7 @@ def bind(index: Index, frame: DataFrame, scan: Scan, shim: Any) -> tuple[Definit
         raise DataSkipError(f"{index} cannot be built: {refusal}")
     reader = reader_of(scan.description, scan.settings, [decode(tree) for tree in trees])
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
-    return definition, tuple(to_arrow_type(type_) for type_ in types)
+    return definition, tuple(to_arrow_type(type_, **_ZONE) for type_ in types)
 
 
 def _unfit(tree: Expression) -> str:
