@@ -234,6 +234,7 @@ public final class TreeEncoder {
 
   public static String typeName(DataType type) {
     if (type instanceof UserDefinedType) return "udt " + type.getClass().getSimpleName();
-    return type.catalogString();
+    String name = type.catalogString();
+    return name.equals("string collate UTF8_BINARY") ? "string" : name; // later versions of Spark tell the default where it is written out
   }
 }
