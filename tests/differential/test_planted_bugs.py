@@ -485,6 +485,14 @@ def small(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.Temp
     return Small(spark, skipping, tmp_path_factory.mktemp("planted"))
 
 
+@pytest.mark.parametrize("kind", ["min_max", "value_list", "gap_list"])
+@pytest.mark.parametrize("predicate", ["i <> 5", "NOT (i <=> 5)", "i NOT IN (5, 6)", "NOT flag", "NOT (i = 5 AND flag)", "s <> 'abc'"])
+def test_negations_skip_files_that_hold_nothing_else(small: Small, kind: str, predicate: str) -> None:
+    plan = kept_files(small.skipping, small.frame(small.of(kind)), predicate)
+    assert plan and "constant.parquet" in plan[1]
+    assert ("null_last.parquet" in plan[1]) == ("<=>" not in predicate)  # NULL is not 5 for <=> alone
+
+
 @pytest.mark.parametrize("bug", AT_QUERY)
 def test_a_bug_in_answering_is_noticed(small: Small, bug: Bug) -> None:
     folder = small.of(bug.kind)

@@ -220,22 +220,22 @@ def same_size(path: Path, rows: pa.Table) -> None:
     assert path.stat().st_size == size
 
 
-# The kinds of predicate that each index has to serve; of those in one text, at least one.
-_ORDER = "= | <=> | < | <= | > | >= | <> | between | in | in_long | in_null | literal_left | bare | is_true | cast | cast_day | year"
-_ORDER += " | not = | not <=> | not < | not <= | not > | not >= | not <> | not between | not in | not in_long | not literal_left | not bare"
+# The kinds of predicate that each index has to serve; of those between two bars, at least one.
 _NULLS = "is_null | is_not_null | <=>null | not is_null | not is_not_null | not <=>null"
 _LIKE = "like_prefix | like_both | like_exact | like_escape | like_wildcard"
+_UNEQUAL = "<>, not =, not <=> | not in, not in_long"  # these skip files that hold nothing else than the constants
+_ORDER = "= | <=> | < | <= | > | >= | between | in | in_null | in_long | literal_left | bare, not bare | is_true | cast | cast_day | year"
+_ORDER += f" | not < | not <= | not > | not >= | not <> | not between | not literal_left | not cast | {_UNEQUAL}"
 SERVED = {
-    "min_max": f"{_ORDER} | {_NULLS} | {_LIKE} | starts_ends | other_type | not cast | not like_prefix, not starts_ends",
-    "value_list": f"{_ORDER} | {_NULLS} | {_LIKE} | like_suffix | like_contains | upper | length | function | wrapped"
-    " | not like_prefix, not like_both | not like_suffix, not like_contains, not like_wildcard, not like_exact"
-    " | not upper, not length | not function",
-    "affix": f"= | <=> | in | in_long | in_null | {_NULLS} | {_LIKE} | like_suffix | not = , not like_exact | not in | not <>"
+    "min_max": f"{_ORDER} | {_NULLS} | {_LIKE} | starts_ends | other_type | not like_prefix, not starts_ends",
+    "value_list": f"{_ORDER} | {_NULLS} | {_LIKE} | like_suffix | like_contains | upper | length | function | wrapped | not function"
+    " | not like_prefix, not like_both | not like_suffix, not like_contains, not like_wildcard, not like_exact | not upper, not length",
+    "affix": f"= | <=> | in | in_long | in_null | {_NULLS} | {_LIKE} | like_suffix | not = , not like_exact, not in, not in_long | not <>"
     " | not like_prefix, not like_suffix, not starts_ends",
     "expressions": "length | not length | year | not year | upper, not upper",
-    "gap_list": f"{_ORDER} | {_NULLS} | like_prefix | other_type",
+    "gap_list": f"= | <=> | <, <=, not > | >, >=, not < | between | in, in_null, in_long | cast, not cast | {_NULLS} | like_prefix | {_UNEQUAL}",
     "bloom": "= | <=> | in | in_null | is_null | <=>null | like_exact",
-    "hybrid": f"= | <=> | in | in_null | < | > | between | {_LIKE} | like_suffix | not =, not in",
+    "hybrid": f"= | <=> | in | in_null | <, <= | >, >= | between | {_LIKE} | like_suffix | not =, not in, not in_long",
 }
 
 

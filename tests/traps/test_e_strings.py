@@ -209,7 +209,9 @@ def test_e15_e16_spark_computes_the_values_of_expressions(lake: Lake) -> None:
         {"a": {"s": ["\u212a"]}, "b": {"s": ["ß"]}, "c": {"s": ["İ"]}, "d": {"s": ["a\t"]}, "e": {"s": ["k "]}, "f": {"s": ["\u00a0k"]}},
     )
     lake.index(
-        *(kind(f) for kind in (MinMax, ValueList) for f in ("lower(s)", "upper(s)", "trim(s)")), Prefix("lower(s)", 8), Suffix("upper(s)", 8)
+        *(kind(f) for kind in (MinMax, ValueList) for f in ("lower(s)", "upper(s)", "trim(s)")),
+        Prefix("lower(s)", 8),
+        Suffix("upper(s)", 8),
     )
     lake.view()
     check(lake, "lower(s) = 'k'", "a", Suffix=None)
