@@ -233,7 +233,8 @@ SERVED = {
     "affix": f"= | <=> | in | in_long | in_null | {_NULLS} | {_LIKE} | like_suffix | not = , not like_exact, not in, not in_long | not <>"
     " | not like_prefix, not like_suffix, not starts_ends",
     "expressions": "length | not length | year | not year | upper, not upper",
-    "gap_list": f"= | <=> | <, <=, not > | >, >=, not < | between | in, in_null, in_long | cast, not cast | {_NULLS} | like_prefix | {_UNEQUAL}",
+    "gap_list": "= | <=> | <, <=, not > | >, >=, not < | between | in, in_null, in_long | cast, not cast | like_prefix"
+    f" | {_NULLS} | {_UNEQUAL}",
     "bloom": "= | <=> | in | in_null | is_null | <=>null | like_exact",
     "hybrid": f"= | <=> | in | in_null | <, <= | >, >= | between | {_LIKE} | like_suffix | not =, not in, not in_long",
 }
