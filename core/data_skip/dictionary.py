@@ -25,7 +25,7 @@ class Decider:
 
 
 def decider(node: Expression, target: Expression, spark: Spark) -> Decider | None:
-    """None where the node is no deterministic leaf about the target alone, or Spark cannot decide it while planning (a Python function)."""
+    """None where the node is no deterministic leaf about the target alone, or it cannot be decided while planning."""
     if isinstance(node, Call) and node.name in ("And", "Or"):
         return None
     if not node.deterministic or target not in node.walk():

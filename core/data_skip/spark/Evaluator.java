@@ -27,8 +27,6 @@ public final class Evaluator {
   private static final byte TRUE = 1;
   private static final byte NULL = 2;
   private static final byte ERROR = 3;
-  private static final int BATCHED = 100; // Spark's PythonEvalType
-  private static final int ARROW_BATCHED = 101;
 
   private final List nodes;
 
@@ -75,7 +73,7 @@ public final class Evaluator {
   }
 
   /**
-   * The truth of boolean node `id` for each value of the first column of an Arrow stream.
+   * The truth of boolean node `id` for each row of an Arrow stream, with a column for each of the targets.
    * One byte a value: 0 false, 1 true, 2 null, 3 "Spark raises an error here".
    */
   public byte[] evaluate(int id, String targets, byte[] arrowStream) throws Exception {
@@ -87,8 +85,7 @@ public final class Evaluator {
       java.io.ByteArrayOutputStream result = new java.io.ByteArrayOutputStream();
       VectorSchemaRoot root = reader.getVectorSchemaRoot();
       while (reader.loadNextBatch()) {
-        ColumnVector[] columns = new ColumnVector[] {new ArrowColumnVector((FieldVector) root.getVector(0))};
-        ColumnarBatch batch = new ColumnarBatch(columns, root.getRowCount());
+        ColumnarBatch batch = rows(root);
         for (int i = 0; i < root.getRowCount(); i++) result.write(truth(bound, batch.getRow(i)));
       }
       return result.toByteArray();
@@ -96,6 +93,12 @@ public final class Evaluator {
       reader.close();
       allocator.close();
     }
+  }
+
+  private static ColumnarBatch rows(VectorSchemaRoot root) {
+    ColumnVector[] columns = new ColumnVector[root.getFieldVectors().size()];
+    for (int i = 0; i < columns.length; i++) columns[i] = new ArrowColumnVector((FieldVector) root.getVector(i));
+    return new ColumnarBatch(columns, root.getRowCount());
   }
 
   private static byte truth(Expression bound, InternalRow row) {
@@ -116,9 +119,7 @@ public final class Evaluator {
     try {
       VectorSchemaRoot root = reader.getVectorSchemaRoot();
       reader.loadNextBatch();
-      ColumnVector[] columns = new ColumnVector[root.getFieldVectors().size()];
-      for (int i = 0; i < columns.length; i++) columns[i] = new ArrowColumnVector(root.getVector(i));
-      Object value = evaluated(bound, new ColumnarBatch(columns, root.getRowCount()).getRow(0));
+      Object value = evaluated(bound, rows(root).getRow(0));
       return value == null ? null : value.toString();
     } finally {
       reader.close();
@@ -126,11 +127,10 @@ public final class Evaluator {
     }
   }
 
-  /** The pickled code of a Python function that takes and gives one value at a time; null where the node is something else. */
+  /** The pickled code of a Python function; null where the node is something else. */
   public byte[] pythonFunction(int id) {
     if (!(node(id) instanceof PythonUDF)) return null;
     PythonUDF function = (PythonUDF) node(id);
-    if (function.evalType() != BATCHED && function.evalType() != ARROW_BATCHED) return null;
     scala.collection.Iterator code = function.func().command().iterator();
     java.io.ByteArrayOutputStream result = new java.io.ByteArrayOutputStream();
     while (code.hasNext()) result.write(((Byte) code.next()).byteValue());

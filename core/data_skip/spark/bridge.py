@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.serializers import CloudPickleSerializer
 
 from data_skip.clause import Mask
-from data_skip.expression import Expression, Literal, Opaque, Source, decode
+from data_skip.expression import Call, Expression, Literal, Opaque, Source, decode
 from data_skip.monotone import INTEGRAL, Bisection
+from data_skip.spark.python_functions import ARGUMENTS, call
 from data_skip.store import Snapshot
 
 
@@ -57,12 +57,20 @@ class Scan:
         """See filters.Spark."""
         if node.source is None:
             return None
-        answer = self.evaluator.evaluate(node.source.id, _places(node, target), _stream([values]))
+        given, known = {target: values}, np.ones(len(values), dtype=bool)
+        for function in _functions(node, target):
+            results = self._called(function, given)
+            if results is None:
+                return None
+            given[function], of_function = results
+            known &= of_function
+        places = ";".join(_places(node, part) for part in given)
+        answer = self.evaluator.evaluate(node.source.id, places, _stream(given.values()))
         if answer is None:
             return None
         wanted = 0 if node.source.negated else 1
         found = np.frombuffer(answer, dtype=np.uint8)
-        return np.where(found == 3, 2, found == wanted).astype(np.uint8)
+        return np.where((found == 3) | ~known, 2, found == wanted).astype(np.uint8)
 
     def bisect(self, function: Expression, constant: Literal, target: Expression) -> Bisection | None:
         """See monotone.AskSpark."""
@@ -79,34 +87,34 @@ class Scan:
         """See filters.Spark."""
         if node.source is None:
             return None
+        if isinstance(node, Call) and node.name == "PythonUDF":
+            results = self._called(node, given)
+            answer = results[0][0].as_py() if results is not None and results[1][0] else None
+            return answer if isinstance(answer, int | float) else None
         places = ";".join(_places(node, target) for target in given)
         answer = self.evaluator.value(node.source.id, places, _stream(given.values()))
         if answer is None:
-            return self._called(node, given)
+            return None
         return int(answer) if node.type in INTEGRAL else float(answer)
 
-    def _called(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
-        """The number that a Python function of the query gives, called as Spark's worker would; None where it is not that simple."""
-        code = self.evaluator.pythonFunction(node.source.id) if node.source else None
+    def _called(self, function: Call, given: Mapping[Expression, pa.Array]) -> tuple[pa.Array, Mask] | None:
+        """The results of a Python function of the query whose operands are given, or constants; None where they are not."""
+        code = self.evaluator.pythonFunction(function.source.id) if function.source else None
         if code is None:
             return None
-        match CloudPickleSerializer().loads(bytes(code)):
-            case (function, _):
-                arguments = []
-                for operand in node.children:
-                    if operand in given:
-                        arguments.append(given[operand][0].as_py())
-                    elif isinstance(operand, Literal) and not isinstance(operand.value, Opaque):
-                        arguments.append(list(operand.value) if isinstance(operand.value, tuple) else operand.value)
-                    else:
-                        return None
-                try:
-                    answer = function(*arguments)
-                except Exception:  # then Spark raises one too, for a row with these values
-                    return None
-                wanted = int if node.type in INTEGRAL else float
-                return answer if type(answer) is wanted else None  # Spark takes a result of another type for NULL
-        return None
+        rows = len(next(iter(given.values())))
+        columns = []
+        for operand in function.operands:
+            type_ = ARGUMENTS.get(operand.type)
+            if type_ is None:
+                return None
+            if operand in given:
+                columns.append(given[operand].cast(type_))  # of NULL, if it is of no type
+            elif isinstance(operand, Literal) and not isinstance(operand.value, Opaque):
+                columns.append(pa.array([operand.value] * rows, type_))
+            else:
+                return None
+        return call(function, bytes(code), columns)
 
     def dates_ascend(self, zone: str) -> bool:
         """See monotone.AskSpark."""
@@ -120,6 +128,15 @@ class Scan:
             text = str(self.evaluator.sql(node.source.id))
             self._sql[node.source] = f"NOT {text}" if node.source.negated else text
         return self._sql[node.source]
+
+
+def _functions(node: Expression, target: Expression) -> list[Call]:
+    """The Python functions in a tree, without those in the arguments of others or in the target."""
+    if node == target:
+        return []
+    if isinstance(node, Call) and node.name == "PythonUDF":
+        return [node]
+    return [function for child in node.children for function in _functions(child, target)]
 
 
 def _stream(columns: Iterable[pa.Array]) -> bytes:

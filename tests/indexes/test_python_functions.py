@@ -1,0 +1,157 @@
+"""Python functions of a query are called on the values of a ValueList (or on a file's only value), where Spark's JVM cannot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyspark.sql.functions as F
+import pytest
+
+from data_skip import MinMax, ValueList
+from data_skip.spark import python_functions
+from tests.support import Lake
+
+
+def backwards(text):  # type: ignore[no-untyped-def]  # with hints, later versions of pyspark guess at an eval type and warn
+    return None if text is None else text[::-1]
+
+
+def backwards_of_series(texts: pd.Series) -> pd.Series:
+    return texts.str[::-1]
+
+
+def backwards_of_array(texts: pa.Array) -> pa.Array:
+    return pc.utf8_reverse(texts)
+
+
+FUNCTIONS: dict[str, Callable[[], Any]] = {
+    "row": lambda: F.udf(backwards, "string"),
+    "row_by_arrow": lambda: F.udf(backwards, "string", useArrow=True),
+    "pandas": lambda: F.pandas_udf(backwards_of_series, "string"),  # type: ignore[call-overload]
+    "arrow": lambda: F.arrow_udf(backwards_of_array, "string"),
+}
+
+
+def cities(lake: Lake) -> None:
+    lake.file("norway.parquet", {"city": ["Oslo", "Bergen", None], "day": [1, 2, 3]})
+    lake.file("peru.parquet", {"city": ["Lima", "Cusco"], "day": [4, 5]})
+    lake.file("rome.parquet", {"city": ["Rome", "Rome"], "day": [6, 6]})
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+def test_functions_of_every_kind(lake: Lake, kind: str) -> None:
+    if kind == "arrow" and not hasattr(F, "arrow_udf"):
+        pytest.skip("this Spark has no arrow_udf")
+    lake.spark.udf.register("backwards", FUNCTIONS[kind]())
+    cities(lake)
+    lake.index(ValueList("city"))
+    lake.check("backwards(city) = 'olsO'", read=["norway.parquet"])
+    lake.check("backwards(city) LIKE '%C'", read=["peru.parquet"])
+    lake.check("length(backwards(city)) > 5", read=["norway.parquet"])
+    lake.check("NOT (backwards(city) IN ('emoR', 'amiL', 'ocsuC'))", read=["norway.parquet"])
+    lake.check("backwards(city) = 'nope' OR day = 1", read=["norway.parquet", "peru.parquet", "rome.parquet"])
+    lake.check("upper(backwards(city)) = 'EMOR' AND day > 0", read=["rome.parquet"])
+
+
+def test_null_goes_through_the_function_as_well(lake: Lake) -> None:
+    lake.spark.udf.register("or_none", F.udf(lambda text: text or "none", "string"))
+    cities(lake)
+    lake.index(ValueList("city"))
+    lake.check("or_none(city) = 'none'", read=["norway.parquet"])
+    lake.check("or_none(city) = 'Lima'", read=["peru.parquet"])
+
+
+def test_the_only_value_of_a_file(lake: Lake) -> None:
+    lake.spark.udf.register("backwards", F.udf(backwards, "string"))
+    cities(lake)
+    lake.index(MinMax("city"))
+    lake.check("backwards(city) = 'olsO'", read=["norway.parquet", "peru.parquet"])
+
+
+@pytest.mark.parametrize(
+    ("argument", "result", "function", "where", "read"),
+    [
+        ("n", "int", lambda n: n * 2, "f(n) = 4", ["low"]),
+        ("n", "bigint", lambda n: n + 2**40, "f(n) > 1099511627800", ["high"]),
+        ("n", "boolean", lambda n: n > 50, "f(n)", ["high"]),
+        ("n", "boolean", lambda n: n > 50, "NOT f(n)", ["low"]),
+        ("n", "double", lambda n: n / 2, "f(n) > 30", ["high"]),
+        ("n", "double", lambda n: n, "f(n) > 30", ["high", "low"]),  # an int is no double: Spark makes NULL of it
+        ("n", "string", lambda n: n, "f(n) = '2'", ["high", "low"]),  # nor text: Spark's worker makes it so
+        ("x", "double", lambda x: -x, "f(x) < -30", ["high"]),
+        ("s", "int", len, "f(s) = 3", ["high"]),
+        ("day", "int", lambda day: day.year, "f(day) = 2024", ["high", "low"]),  # dates are another thing in Spark than in Python
+    ],
+)
+def test_types_that_are_exchanged_as_they_are(
+    lake: Lake, argument: str, result: str, function: Callable[[Any], Any], where: str, read: list[str]
+) -> None:
+    numbers(lake)
+    lake.index(ValueList(argument))
+    lake.spark.udf.register("f", F.udf(function, result))
+    lake.check(where, read=read)
+
+
+def test_results_that_are_no_values_of_the_type(lake: Lake) -> None:
+    """Some versions of Spark wrap a number round that is too large, or take half a character for a question mark; others raise."""
+    numbers(lake)
+    lake.index(ValueList("n"))
+    lake.view()
+    lake.spark.udf.register("large", F.udf(lambda n: n * 100, "tinyint"))
+    assert lake.read_by("SELECT * FROM t WHERE large(n) > 100") == {"high", "low"}
+    lake.spark.udf.register("half", F.udf(lambda n: "\ud800" if n == 100 else "whole", "string"))
+    assert lake.read_by("SELECT * FROM t WHERE half(n) = '?'") == {"high"}
+
+
+def numbers(lake: Lake) -> None:
+    for name, listed in (("low", [1, 2]), ("high", [99, 100])):
+        rows = lake.spark.range(1).select(F.explode(F.array(*map(F.lit, listed))).alias("n"))
+        lake.spark_file(name, rows.selectExpr("n", "CAST(n AS DOUBLE) x", "CAST(n AS STRING) s", "date_add(DATE'2024-01-01', n * 9) day"))
+
+
+def test_a_function_that_raises_raises_as_before(lake: Lake) -> None:
+    def picky(text):  # type: ignore[no-untyped-def]
+        if text == "Lima":
+            raise ValueError("not Lima")
+        return text
+
+    lake.spark.udf.register("picky", F.udf(picky, "string"))
+    cities(lake)
+    lake.index(ValueList("city"))
+    lake.view()
+    assert lake.read_by("SELECT * FROM t WHERE picky(city) = 'Rome'") == {"peru.parquet", "rome.parquet"}
+
+
+def test_a_slow_function_is_not_asked_for_long(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_functions, "SECONDS", 0.05)
+
+    def slow(text):  # type: ignore[no-untyped-def]
+        time.sleep(0.03)
+        return text
+
+    lake.spark.udf.register("slow", F.udf(slow, "string"))
+    cities(lake)
+    lake.index(ValueList("city"))
+    read = lake.read_by("SELECT * FROM t WHERE slow(city) = 'nowhere'") if lake.view() else set()
+    assert 0 < len(read) < 3, "some values are known, the others are not"
+
+
+def test_several_arguments(lake: Lake) -> None:
+    lake.spark.udf.register("inside", F.udf(lambda a, x, b: None if x is None else a <= x <= b, "boolean"))
+    cities(lake)
+    lake.index(ValueList("city"), ValueList("day"))
+    lake.check("inside('K', city, 'M')", read=["peru.parquet"])
+    lake.check("inside(1L, day, 3L) AND inside('A', city, 'C')", read=["norway.parquet"])
+    lake.check("inside('A', city, CAST(day AS STRING))", read=["norway.parquet", "peru.parquet", "rome.parquet"])
+
+
+def test_functions_of_functions_are_kept(lake: Lake) -> None:
+    lake.spark.udf.register("backwards", F.udf(backwards, "string"))
+    cities(lake)
+    lake.index(ValueList("city"))
+    lake.check("backwards(backwards(city)) = 'Oslo'", read=["norway.parquet", "peru.parquet", "rome.parquet"])
