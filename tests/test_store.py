@@ -18,7 +18,7 @@ from deltalake.exceptions import CommitFailedError
 from pyspark.sql import SparkSession
 
 import data_skip
-from data_skip import DataSkipError, DataSkipWarning, Index, MinMax, Prefix, Suffix, ValueList
+from data_skip import BloomFilter, DataSkipError, DataSkipWarning, GapList, Hybrid, Index, MinMax, Prefix, Suffix, ValueList
 from data_skip.definition import Definition
 from data_skip.store import DeltaStore, FileKey, StoreError, delta
 from data_skip.store.delta import definition_field
@@ -372,3 +372,19 @@ def test_the_store_is_a_table_that_others_can_read(lake: Lake) -> None:
     assert json.loads(definition.to_json())["kind"] == "MinMax"
     assert Definition.from_json(definition.to_json()).same_as(definition)
     assert np.array_equal(table._store.snapshot().row_counts, [2])  # type: ignore[union-attr]
+
+
+def test_records_beyond_two_gigabytes(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow's usual lists end there; all that an index keeps, and every filter, goes on with long offsets."""
+    monkeypatch.setattr(delta, "_MOST_BYTES", 0)
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"n": [10 * i, 10 * i + 1], "s": [f"a{i}", f"b{i}"]})
+    indexes = [GapList("n"), BloomFilter("n"), ValueList("s"), Hybrid("n"), Prefix("s", 2), Suffix("s", 2)]
+    lake.index(*indexes)
+    for index in indexes:
+        table = lake.table()
+        table.drop_index(*indexes)
+        table.create_index(index)
+        lake.check("n = 11 AND s = 'b1'", read=["1.parquet"])
+        assert len(table.metadata().collect()) == 3
+        indexes = [index]

@@ -23,6 +23,7 @@ from data_skip.expression import Column, Expression
 from data_skip.index import Index, Record
 from data_skip.split_block import decimal_bytes
 
+WRITERS = ("parquet-mr version ", "parquet-cpp-arrow version ")  # those believed; others were wrong: apache/datafusion#9779, arrow-go#525
 _THREADS = 8
 _PLAIN = {  # types that Spark reads as they lie in the file: physical type, and how the text of the logical type begins
     "tinyint": ("INT32", "Int(bitWidth=8, isSigned=true)"),

@@ -16,7 +16,7 @@ import pytest
 import xxhash
 from pyspark.sql import DataFrame, SparkSession
 
-from data_skip import BloomFilter, DataSkipError, Hybrid, MinMax
+from data_skip import BloomFilter, DataSkipError, Hybrid, ValueList
 from data_skip.collect import physical
 from data_skip.expression import Column
 from data_skip.footer import Footer
@@ -364,7 +364,7 @@ def test_reads_where_a_footer_does_not_hold_all_that_is_asked(lake: Lake) -> Non
     table = lake.table()
     assert table.create_index(BloomFilter("v")).files_lifted == 1
     assert table.create_index(BloomFilter("v", fpp=0.02), BloomFilter("w")).files_lifted == 0  # not all have filters
-    assert table.create_index(BloomFilter("v", fpp=0.03), MinMax("v")).files_lifted == 0  # not all can be lifted
+    assert table.create_index(BloomFilter("v", fpp=0.03), ValueList("v")).files_lifted == 0  # not all can be lifted
     assert table.create_index(BloomFilter("u"), BloomFilter("day")).files_lifted == 0  # other values than lie in the file, or perhaps
     assert table.create_index(BloomFilter("v + 1")).files_lifted == 0
     assert table.create_index(Hybrid("v")).files_lifted == 0

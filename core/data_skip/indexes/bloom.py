@@ -14,7 +14,7 @@ from data_skip import filters
 from data_skip.clause import Clause, Computed
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
-from data_skip.footer import Footer, has_null
+from data_skip.footer import WRITERS, Footer, has_null
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.satisfying import satisfying
 from data_skip.split_block import BLOCK_BYTES, Hashes, any_may_hold, bitset, blocks_for, folded, hash_values, passing
@@ -28,7 +28,6 @@ HASHED = {
     "string": pa.string(),
     "binary": pa.binary(),
 }
-WRITERS = ("parquet-mr version ", "parquet-cpp-arrow version ")  # others were wrong: apache/datafusion#9779, arrow-go#525
 _HEADER = re.compile(rb"\x15([\x80-\xff]*[\x00-\x7f])\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0", re.DOTALL)  # Thrift: size, then what must be
 _FULL = 0.5  # filters through which more of the absent values pass are of no use
 MOST_VALUES = 1 << 22  # a file of more distinct values is unknown: 32 to 64 MB of hashes while collecting, 5 MB of bits kept

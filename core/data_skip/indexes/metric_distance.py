@@ -24,17 +24,16 @@ from data_skip.clause import Clause, Named, any_of
 from data_skip.errors import DataSkipError
 from data_skip.expression import Call, Expression, Literal, Opaque
 from data_skip.filters import Indexes, admits
+from data_skip.haversine import FARTHEST_TURN, HOLES, MARGIN, great_circle
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.indexes.min_max import COUNTS, MinMax
 from data_skip.monotone import FRACTIONAL, INTEGRAL
 from data_skip.overlap import meets
 from data_skip.sampling import Sample
 from data_skip.satisfying import satisfying
+from data_skip.template import constants
 from data_skip.value_set import Interval, ValueSet, union
 
-_EARTH = 6371008.8  # metres, the mean radius
-_GREAT_CIRCLE_MARGIN = 10.0  # metres: rounding near poles and antipodes is below 0.2 for each of three distances
-_FARTHEST_TURN = 720.0  # degrees: beyond, rounding grows
 _RELATIVE_MARGIN = 1e-6  # of distances that are no whole numbers
 _CANDIDATES = 8
 _ARROW = {
@@ -42,31 +41,7 @@ _ARROW = {
     **{"array<int>": pa.list_(pa.int32()), "array<bigint>": pa.list_(pa.int64())},
     **{"array<float>": pa.list_(pa.float32()), "array<double>": pa.list_(pa.float64())},
 }
-_ARRAYS = tuple(type_ for type_ in _ARROW if type_.startswith("array<"))
 _RANGE = MinMax("distance")  # what a record holds of the distances
-
-
-def great_circle(lat: str, lng: str, to_lat: float | str, to_lng: float | str) -> str:
-    """SQL for the distance on the sphere in metres between (lat, lng) and a point, all in degrees, as `MetricDistance` knows it.
-
-        spark.sql(f"SELECT * FROM weather WHERE {great_circle('lat', 'lng', 48.1, 11.5)} < 50000")
-
-    The haversine formula, with cos(a) * cos(b) as 1 - sin((a - b) / 2)^2 - sin((a + b) / 2)^2: so the point's coordinates stand in
-    it as they are, and a query's formula can be compared with the index's.
-    """
-    a, b = (f"CAST({c!r} AS DOUBLE)" if isinstance(c, int | float) else c for c in (to_lat, to_lng))
-
-    def squared_half_sine(degrees: str) -> str:
-        return f"power(sin(radians({degrees}) * 0.5D), 2D)"
-
-    apart, sum_, across = squared_half_sine(f"({lat}) - {a}"), squared_half_sine(f"({lat}) + {a}"), squared_half_sine(f"({lng}) - {b}")
-    haversine = f"{apart} + (1D - {apart} - {sum_}) * {across}"
-    return f"{2 * _EARTH}D * atan2(sqrt(abs({haversine})), sqrt(abs(1D - ({haversine}))))"  # not least(): it passes over NULL
-
-
-# Of the constants of that formula, in order: which are coordinates of the point, and which one.
-_HAVERSINE_HOLES = (0, None, None, None, 0, None, None, 0, None, None, 1, None, None)
-_GREAT_CIRCLE_HOLES = (None, *_HAVERSINE_HOLES, None, *_HAVERSINE_HOLES)
 
 
 class MetricDistance(Index):
@@ -97,7 +72,7 @@ class MetricDistance(Index):
             origin = [_plain(part) for part in (origin if len(expressions) > 1 else [origin])]
             if len(origin) != len(expressions):
                 raise ValueError(f"origin has {len(origin)} parts for {len(expressions)} SQL expressions: {origin!r}")
-            if metric == "great_circle" and not all(abs(float(part)) <= _FARTHEST_TURN for part in origin):
+            if metric == "great_circle" and not all(abs(float(part)) <= FARTHEST_TURN for part in origin):
                 raise ValueError(f"origin is a latitude and a longitude in degrees, not {origin!r}")
             origin = origin if len(expressions) > 1 else origin[0]
         super().__init__(*expressions, origin=origin, metric=metric, margin=float(margin))
@@ -139,8 +114,8 @@ class MetricDistance(Index):
         *columns, distances = values
         if self.metric == "great_circle":
             for degrees in columns:
-                if (pc.max(pc.abs(degrees)).as_py() or 0.0) > _FARTHEST_TURN:
-                    raise ValueError(f"a coordinate beyond {_FARTHEST_TURN} degrees, where rounding has no bound")
+                if (pc.max(pc.abs(degrees)).as_py() or 0.0) > FARTHEST_TURN:
+                    raise ValueError(f"a coordinate beyond {FARTHEST_TURN} degrees, where rounding has no bound")
         return _RANGE.collect(distances)
 
     def merge(self, a: Record, b: Record) -> Record:
@@ -187,7 +162,7 @@ class MetricDistance(Index):
 
     def _slack(self, size: float) -> float:
         """By how much rounding may break the triangle inequality among distances of this size."""
-        return self.margin + _RELATIVE_MARGIN * abs(size) + (_GREAT_CIRCLE_MARGIN if self.metric == "great_circle" else 0.0)
+        return self.margin + _RELATIVE_MARGIN * abs(size) + (MARGIN if self.metric == "great_circle" else 0.0)
 
     def image(self, interval: Interval, to_origin: float, whole: bool) -> ValueSet:
         """The distances to the origin of all x with d(x, q) in the interval, where d(q, origin) = `to_origin`."""
@@ -304,36 +279,17 @@ def _to_constant(distance: Expression, template: Expression, index: BoundIndex) 
     metric = index.index
     assert isinstance(metric, MetricDistance)
     *columns, _ = index.expressions
-    pairs: list[tuple[Literal, Literal]] = []
-    if not _alike(distance, template, set(columns), pairs):
+    pairs = constants(distance, template, columns)
+    if pairs is None:
         return False
-    holes = _GREAT_CIRCLE_HOLES if metric.metric == "great_circle" else tuple(range(len(columns)))
+    holes = HOLES if metric.metric == "great_circle" else tuple(range(len(columns)))
     if len(holes) != len(pairs):
         return False
-    constants: dict[int, Literal] = {}
+    found: dict[int, Literal] = {}
     for (mine, its), hole in zip(pairs, holes, strict=True):
         if hole is None:
             if mine != its:
                 return False
-        elif mine.value is None or isinstance(mine.value, Opaque) or constants.setdefault(hole, mine) != mine:
+        elif mine.value is None or isinstance(mine.value, Opaque) or found.setdefault(hole, mine) != mine:
             return False
-    return metric.metric != "great_circle" or all(abs(c.value) <= _FARTHEST_TURN for c in constants.values())
-
-
-def _is_number(literal: Literal) -> bool:
-    return literal.type in (*INTEGRAL, *FRACTIONAL)
-
-
-def _alike(a: Expression, b: Expression, columns: set[Expression], pairs: list[tuple[Literal, Literal]]) -> bool:
-    """Whether two trees differ in constants only, which are put into `pairs`; not looking into the indexed expressions."""
-    if b in columns:
-        return a == b
-    match a, b:
-        case Literal(), Literal():
-            pairs.append((a, b))
-            return a.type == b.type or (_is_number(a) and _is_number(b)) or (a.type in _ARRAYS and b.type in _ARRAYS)
-        case Call(), Call():
-            same = (a.name, a.type, a.parameters, len(a.operands)) == (b.name, b.type, b.parameters, len(b.operands))
-            deterministic = a.own_deterministic and b.own_deterministic
-            return same and deterministic and all(_alike(x, y, columns, pairs) for x, y in zip(a.operands, b.operands, strict=True))
-    return a == b
+    return metric.metric != "great_circle" or all(abs(c.value) <= FARTHEST_TURN for c in found.values())

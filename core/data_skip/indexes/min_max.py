@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from data_skip import filters
 from data_skip.clause import Clause, Computed, Named, any_of
 from data_skip.dictionary import Decider, decider
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
+from data_skip.footer import WRITERS, Footer
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.overlap import meets
 from data_skip.satisfying import satisfying
@@ -20,6 +24,7 @@ from data_skip.value_set import ValueSet, after_bytes, after_prefix
 
 ORDERED = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "string", "binary", "date", "timestamp", "timestamp_ntz")
 COUNTS = ("value_count", "null_count", "nan_count")  # values: neither NULL nor NaN
+_EXACT = ("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz")  # in footers: text is cut, NaN left out
 LONGEST = 128  # code points or bytes of a bound: a longer minimum is cut, a longer maximum cut and rounded up
 
 
@@ -54,6 +59,34 @@ class MinMax(Index):
             ends = [r[name] for r in known]
             merged[name] = None if None in ends or not ends else choose(ends)  # an unknown end stays unknown
         return merged
+
+    def lift(self, footer: Footer, expressions: tuple[Expression, ...]) -> Record | None:
+        """Of whole numbers, decimals, dates and times, from the statistics of row groups. The file is read where one has none."""
+        chunks, type_ = footer.chunks(expressions[0]), expressions[0].type
+        if chunks is None or not footer.metadata.created_by.startswith(WRITERS):
+            return None
+        record: Record = {"min": None, "max": None, **dict.fromkeys(COUNTS, 0)}
+        for chunk in chunks:
+            found = bounds(chunk, type_)
+            if found is None:
+                return None
+            record = self.merge(record, found)
+        return record
+
+
+def bounds(chunk: pq.ColumnChunkMetaData, type_: str) -> Record | None:
+    """A MinMax record of one column chunk by its statistics; None where these are not all there, or need not be exact."""
+    statistics = chunk.statistics
+    if statistics is None or not statistics.has_null_count or not (type_ in _EXACT or type_.startswith("decimal(")):
+        return None
+    counts = {"value_count": chunk.num_values - statistics.null_count, "null_count": statistics.null_count, "nan_count": 0}
+    if counts["value_count"] == 0:
+        return {"min": None, "max": None, **counts}
+    low, high = statistics.min_raw, statistics.max_raw
+    if not statistics.has_min_max or not isinstance(low, int) or not isinstance(high, int):
+        return None
+    scale = re.fullmatch(r"decimal\(\d+,(\d+)\)", type_)
+    return {"min": Decimal(f"{low}E-{scale[1]}") if scale else low, "max": Decimal(f"{high}E-{scale[1]}") if scale else high, **counts}
 
 
 def counted(array: pa.Array) -> tuple[pa.Array, Record]:

@@ -43,6 +43,7 @@ _KEYS = [
 _BASE = pa.schema([*_KEYS, pa.field("row_count", pa.int64())])
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _UNFIT = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
+_MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
 _TRIES = 20
 _ABSENT_SECONDS = 30.0  # for which a place on object storage, seen to hold no index, is not asked again
 
@@ -120,9 +121,9 @@ class Snapshot:
 
     def _latest(self, rows: pa.ChunkedArray) -> pa.Array:
         """From one value a row to one a file version: the last that is not null."""
-        values = rows.combine_chunks()
-        if isinstance(values, pa.ChunkedArray):
-            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], rows.type)
+        if rows.nbytes > _MOST_BYTES:
+            rows = rows.cast(_with_long_offsets(rows.type))
+        values = pa.concat_arrays(rows.chunks) if rows.num_chunks else pa.array([], rows.type)
         if len(self._slots) == len(values):
             return values
         valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
@@ -241,11 +242,12 @@ class DeltaStore:
         files = snapshot.files
         # Without an index, nobody knows how the rows were read that `row_count` counts.
         chosen = pa.array([i for i, file in enumerate(files) if kept and (live is None or file in live)], pa.int64())
-        fields = [definition_field(name, snapshot.types[name], snapshot.definitions[name]) for name in kept]
+        records = snapshot.records(kept)
+        fields = [definition_field(name, records[name].type, snapshot.definitions[name]) for name in kept]
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
         arrays = [pa.array(values, field.type) for values, field in zip(base, _KEYS, strict=True)]
         arrays.append(pa.array(snapshot.row_counts, pa.int64(), from_pandas=True))
-        arrays += snapshot.records(kept).values()
+        arrays += records.values()
         table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*_BASE, *fields]))
         write_deltalake(self._at(snapshot), table, mode="overwrite", schema_mode="overwrite")
 
@@ -259,6 +261,15 @@ class DeltaStore:
                 if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
                     advice = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
                     raise StoreError(f"the index at {self.location} cannot be written ({error}); {advice}") from error
+
+
+def _with_long_offsets(type_: pa.DataType) -> pa.DataType:
+    """The type with room for more than 2 GB of values in an array."""
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_with_long_offsets(field.type)) for field in type_])
+    if pa.types.is_list(type_):
+        return pa.large_list(type_.value_field.with_type(_with_long_offsets(type_.value_type)))
+    return {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(type_, type_)
 
 
 def definition_field(column: str, type_: pa.DataType, definition: Definition) -> pa.Field:
