@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 N ?= 20000
+BENCH ?= overhead
 
 pip = $(1)/bin/python -m pip install --quiet --disable-pip-version-check
 # Without PYSPARK_PYTHON, Spark starts its workers with whatever python3 the PATH offers.
@@ -44,8 +45,8 @@ format: .venv/.installed ## repair style and format where that can be done by it
 fuzz: .venv/.installed ## compare rows with and without skipping on N=20000 random predicates
 	@DATA_SKIP_EXAMPLES=$(N) $(call python,.venv) -m pytest tests/differential
 
-bench: .venv/.installed ## measure what skipping adds to the planning of a query
-	@$(call python,.venv) benchmarks/overhead.py
+bench: .venv/.installed ## measure; BENCH=overhead (of planning), or another file of benchmarks/
+	@$(call python,.venv) -m benchmarks.$(BENCH)
 
 clean: ## remove the environments and everything that tools left behind
 	rm -rf .venv .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -17,16 +17,13 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 import data_skip
 from data_skip import BloomFilter, GapList, Hybrid, Index, MetricDistance, MinMax, Prefix, Suffix, ValueList, great_circle
-from data_skip.indicators import Indicators, indicators, means, reached
+from data_skip.indicators import Indicators
 from data_skip.spark.java import ensure_java
 from data_skip.table import Table
 from sample_data import printing
@@ -50,7 +47,7 @@ class Workload:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Line:
     """One index on one workload."""
 
     index: str
@@ -76,10 +73,9 @@ def main(arguments: list[str] | None = None) -> int:
         skipping = data_skip.enable(spark)
         for workload in workloads(folders, options.queries):
             table = skipping.table(str(folders[workload.table]))
-            rows, relevant = truth(spark, skipping, folders[workload.table], workload.queries)
             print(printing.heading(f"{workload.table}: {workload.title}  ({len(workload.queries)} queries)"), flush=True)
-            found = [measure(table, index, workload.queries, rows, relevant) for index in workload.indexes]
-            print(printing.table([HEADER, *map(line, found)]), flush=True)
+            found = [measure(table, index, workload.queries) for index in workload.indexes]
+            print(printing.table([HEADER, *map(shown, found)]), flush=True)
             below += [m.index for m, i in zip(found, workload.indexes, strict=True) if isinstance(i, LISTS) and m.reached < GOAL]
     finally:
         spark.stop()
@@ -131,38 +127,16 @@ def like(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-Counts = npt.NDArray[np.int64]
-
-
-def truth(spark: SparkSession, skipping: data_skip.Skipping, folder: Path, queries: list[str]) -> tuple[dict[str, int], dict[str, Counts]]:
-    """By the path of each file: its rows, and how many of them each query matches."""
-    frame = spark.read.parquet(str(folder))
-    counts = [F.count_if(F.expr(query)).alias(f"q{i}") for i, query in enumerate(queries)]
-    with skipping.disabled():
-        found = frame.groupBy(F.col("_metadata.file_path").alias("file")).agg(F.count("*").alias("rows"), *counts).collect()
-    relevant = {row["file"]: np.array([row[f"q{i}"] for i in range(len(queries))], np.int64) for row in found}
-    return {row["file"]: row["rows"] for row in found}, relevant
-
-
-def measure(table: Table, index: Index, queries: list[str], rows: dict[str, int], relevant: dict[str, Counts]) -> Measured:
-    """Creates the index, asks which files each query would read, and drops it."""
+def measure(table: Table, index: Index, queries: list[str]) -> Line:
+    """Creates the index, asks how well each query skips with it, and drops it."""
     (index,) = table.fitted(index)
     report = table.create_index(index)
     try:
-        size = metadata_bytes(Path(table.root.removeprefix("file:")), index) / len(rows)
-        files = list(rows)
-        found, skipped = [], []
-        for i, query in enumerate(queries):
-            needed = np.array([relevant[file][i] for file in files])
-            if not needed.any():
-                continue
-            read = set(table.files(query))
-            is_read = np.array([file in read for file in files])
-            found.append(indicators(list(rows.values()), needed, is_read))
-            skipped.append(reached(needed > 0, is_read))
+        size = metadata_bytes(Path(table.root.removeprefix("file:")), index) / report.files_collected
+        found = table.indicators(*queries)
     finally:
         table.drop_index(index)
-    return Measured(str(index), size, report.seconds, means(found), float(np.mean(skipped)))
+    return Line(str(index), size, report.seconds, found.means, float(np.mean(list(found.of_oracle.values()))))
 
 
 def metadata_bytes(root: Path, index: Index) -> int:
@@ -179,7 +153,7 @@ def metadata_bytes(root: Path, index: Index) -> int:
 HEADER = ["index", "bytes/file", "seconds", "sigma", "lambda", "mu", "psi", "of oracle"]
 
 
-def line(m: Measured) -> list[str]:
+def shown(m: Line) -> list[str]:
     """One row of the table."""
     factors = (m.means.selectivity, m.means.layout_factor, m.means.metadata_factor, m.means.scanning_factor)
     return [m.index, f"{m.bytes_a_file:,.0f}", f"{m.seconds:.1f}", *(f"{factor:.2g}" for factor in factors), f"{m.reached:.1%}"]

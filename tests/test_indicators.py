@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from data_skip import DataSkipError, MinMax
 from data_skip.indicators import Indicators, geometric_mean, indicators, means, reached
+from tests.support import Lake
 
 
 def test_of_one_query() -> None:
@@ -46,3 +48,25 @@ def test_a_relevant_file_that_is_not_read_is_no_indicator_but_a_bug() -> None:
 def test_reached_of_the_oracle() -> None:
     assert reached([True, False, False], [True, True, False]) == 0.5
     assert reached([True], [True]) == 1.0
+
+
+def test_of_a_table(lake: Lake) -> None:
+    lake.file("a.parquet", {"n": [1, 2, 3, 4], "s": ["x", "y", "x", "y"]})
+    lake.file("b.parquet", {"n": [5, 6, 7, 8], "s": ["x", "x", "x", "x"]})
+    lake.file("c.parquet", {"n": [1, 9], "s": ["z", "z"]})
+    found = lake.index(MinMax("n")).indicators("n = 5", "n = 2", "n > 100", "s = 'z' AND n < 3")
+    assert list(found.queries) == ["n = 5", "n = 2", "s = 'z' AND n < 3"]
+    assert found.queries["n = 5"] == Indicators(0.1, 1 / 4, 4 / 6)  # c is read in vain
+    assert found.of_oracle == {"n = 5": 0.5, "n = 2": 0.5, "s = 'z' AND n < 3": 0.5}
+    assert found.means == means(found.queries.values())
+    assert "geometric means" in str(found)
+    assert lake.check("n = 5").scanning_factor == pytest.approx(found.queries["n = 5"].scanning_factor)
+    assert "psi = 0.6" in str(lake.skipping.report())
+
+
+def test_of_a_table_refuses_nonsense(lake: Lake) -> None:
+    lake.file("a.parquet", {"n": [1]})
+    with pytest.raises(DataSkipError, match="takes the WHEREs"):
+        lake.table().indicators()
+    with pytest.raises(DataSkipError, match="does not understand"):
+        lake.table().indicators("nosuch = 1")

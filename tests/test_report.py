@@ -61,7 +61,7 @@ def test_reasons(lake: Lake) -> None:
         ("rand() + x >= 0 AND x > 5", "rand", "not deterministic"),
         ("x > (SELECT max(v) FROM one)", "scalarsubquery", "result of a subquery"),
         ("p = 1 OR x = 1", "p = 1", "Spark prunes partitions itself"),
-        ("plus_one(x) = 5", "plus_one", "no filter of MinMax(x) serves it"),
+        ("plus_one(plus_one(x)) = 5", "plus_one", "no filter of MinMax(x) serves it"),
         ("s LIKE '%b%'", "contains(numbers.s, 'b')", "no filter of Prefix(s"),
         ("x > 5 OR y = 1", "(numbers.y = 1L)", "no index on y"),
     ):

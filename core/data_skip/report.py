@@ -47,13 +47,19 @@ class ScanReport:
         """Their size."""
         return self.bytes_total - self.bytes_read
 
+    @property
+    def scanning_factor(self) -> float:
+        """psi of indicators.py: the share of rows that lie in files read. `Table.indicators` tells what of it is due to what."""
+        return self.rows_kept / self.rows_known if self.rows_known else 1.0
+
     def __str__(self) -> str:
         lines = [
             f"scan of {self.table}",
             f"  files    {self.files_read:,} read of {self.files_total:,}, {self.files_skipped:,} skipped"
             + (f" ({self.files_unknown:,} without a fresh record, always read)" if self.files_unknown else ""),
             f"  bytes    {human(self.bytes_read)} read of {human(self.bytes_total)}, {human(self.bytes_skipped)} skipped",
-            f"  rows     {self.rows_kept:,} in files read of {self.rows_known:,} in files with a record",
+            f"  rows     {self.rows_kept:,} in files read of {self.rows_known:,} in files with a record"
+            + (f"; scanning factor psi = {self.scanning_factor:.2g}" if self.rows_known else ""),
             f"  clause   {self.clause or '(none: every file is read)'}",
         ]
         if self.predicates:

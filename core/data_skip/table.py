@@ -18,6 +18,7 @@ from data_skip.definition import BY_POSITION, SUPPORTED_FORMATS, Definition
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.index import Index
 from data_skip.indexing import IndexReport, TableState, index_files, sample_of
+from data_skip.indicators import Measured, matches, measured
 from data_skip.report import human
 from data_skip.spark.bridge import Listing, Scan
 from data_skip.store import DeltaStore, FileKey, Snapshot, StoreError
@@ -212,6 +213,18 @@ class Table:
         listing = Listing(scans[0].listing())
         self._skipping.decide(listing)
         return [path for path, kept in zip(listing.paths, listing.keep, strict=True) if kept]
+
+    def indicators(self, *wheres: str) -> Measured:
+        """How well queries with these WHEREs skip, by the paper's indicators. Reads the whole table once, without skipping.
+
+        sigma, lambda, mu and psi of each query and their geometric means: see indicators.py.
+        """
+        if not wheres:
+            raise DataSkipError("indicators takes the WHEREs of queries, as 'temp > 101'")
+        reads = {where: set(self.files(where)) for where in wheres}
+        with self._skipping.disabled():
+            found = matches(self._frame(), list(reads))
+        return measured(self.name, found, reads)
 
     def _index(
         self, state: TableState, definitions: dict[Index, tuple[Definition, Types]], current: set[FileKey], progress: bool
