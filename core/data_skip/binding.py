@@ -16,8 +16,9 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from data_skip.collect import physical_type
 from data_skip.definition import Definition, difference, reader_of
+from data_skip.elements import indexed
 from data_skip.errors import DataSkipError
-from data_skip.expression import Call, Column, Expression, decode
+from data_skip.expression import Call, Column, Expression, decode, is_array
 from data_skip.index import Index
 from data_skip.spark.bridge import Scan
 
@@ -42,7 +43,11 @@ def bind(index: Index, frame: DataFrame, scan: Scan, shim: Any) -> tuple[Definit
             raise DataSkipError(f"{index}: {sql!r} {why}")
         trees.append(tree)
         types.append(selected.schema[0].dataType)
-    if refusal := index.refuse(tuple(tree["type"] for tree in trees)):
+    if len(trees) > 1 and any(is_array(tree["type"]) for tree in trees):
+        raise DataSkipError(
+            f"{index}: elements of an array belong to no row; {index.kind} takes several expressions, so index none of arrays"
+        )
+    if refusal := index.refuse(tuple(indexed(decode(tree)).type for tree in trees)):
         raise DataSkipError(f"{index} cannot be built: {refusal}")
     reader = reader_of(scan.description, scan.settings, [decode(tree) for tree in trees])
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)

@@ -15,6 +15,7 @@ from operator import or_
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -135,12 +136,17 @@ def collect_records(indexes: list[Index], columns: list[pa.Array], errors: dict[
 
 
 def physical(array: pa.Array) -> pa.Array:
-    """Values in Spark's own representation: days for dates, microseconds for timestamps."""
+    """Values in Spark's own representation: days for dates, microseconds for timestamps. Of arrays: see elements.py."""
+    while pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        without = int(np.sum(pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False) == 0))
+        array = pa.concat_arrays([array.flatten(), pa.nulls(without, array.type.value_type)])
     return array.cast(physical_type(array.type)) if array.type != physical_type(array.type) else array
 
 
 def physical_type(type_: pa.DataType) -> pa.DataType:
-    """The Arrow type in which values of an Arrow type are kept in records."""
+    """The Arrow type in which values of an Arrow type are kept in records; of arrays, that of their elements."""
+    while pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        type_ = type_.value_type
     if pa.types.is_date32(type_):
         return pa.int32()
     return pa.int64() if pa.types.is_timestamp(type_) else type_

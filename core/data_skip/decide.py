@@ -10,6 +10,7 @@ import numpy as np
 
 from data_skip.clause import KEEP, Records, survivors
 from data_skip.definition import Definition, difference, reader_of
+from data_skip.elements import indexed
 from data_skip.filters import Filters, Indexes
 from data_skip.index import BoundIndex, Index
 from data_skip.merging import Decision, generate_clause
@@ -89,7 +90,7 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
         elif why_not := difference(definition.reader, reader_of(scan.description, scan.settings, trees)):
             notes.append(f"{definition} is not used: {why_not}")
         else:
-            bound.append(BoundIndex(index, trees))
+            bound.append(BoundIndex(index, tuple(map(indexed, trees))))
     decision = generate_clause(scan.predicate, Indexes(tuple(bound), scan), knowledge.filters)
     decision.same_reader = bool(bound)
     return decision

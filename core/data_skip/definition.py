@@ -78,7 +78,9 @@ def _described(schema: Any, path: tuple[str, ...]) -> list[Any]:
     """The type of a column or field, and what else chooses its values on the way to it; [None] where the schema lacks it."""
     identities: list[Any] = []
     for name in path:
-        field = next((f for f in schema["fields"] if f["name"] == name), None) if isinstance(schema, dict) else None
+        while isinstance(schema, dict) and schema["type"] == "array":
+            schema = schema["elementType"]
+        field = next((f for f in schema.get("fields", ()) if f["name"] == name), None) if isinstance(schema, dict) else None
         if field is None:
             return [None]
         schema = field["type"]

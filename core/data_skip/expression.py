@@ -1,8 +1,8 @@
 """The WHERE tree of a scan, as Spark analysed and optimised it, decoded into Python.
 
-Three kinds of node: `Column` (a column of the table, or a field inside one), `Literal` (a constant) and `Call` (everything
-else). They compare by meaning, not by their place in a query, so that the tree of an index expression can be
-found again inside a predicate, and they take part in pattern matching:
+Four kinds of node: `Column` (a column of the table, or a field inside one), `Literal` (a constant), `Element` (any element of an
+array, see elements.py) and `Call` (everything else). They compare by meaning, not by their place in a query, so that the tree of an
+index expression can be found again inside a predicate, and they take part in pattern matching:
 
     match node:
         case Call("GreaterThan", [Call("Length", [column]), Literal(n)]): ...
@@ -55,7 +55,10 @@ class Expression:
 
 @dataclass(frozen=True)
 class Column(Expression):
-    """A column of the table, or a field inside a struct column: its name parts, as `("address", "city")`."""
+    """A column of the table, or a field inside a struct column: its name parts, as `("address", "city")`.
+
+    The field of an array of structs is the array of that field: `items.price`, of type array<double>.
+    """
 
     path: tuple[str, ...]
     partition: bool = False
@@ -119,6 +122,57 @@ class Call(Expression, Sequence[Expression]):
         return f"{self.name}({', '.join(map(str, self.operands))})"
 
 
+@dataclass(frozen=True)
+class Element(Expression):
+    """Any element of an array; NULL as well, where a row's array has none: what `LATERAL VIEW OUTER explode` gives of a file's rows."""
+
+    of: Expression
+    __match_args__ = ("of",)
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.of,)
+
+    def __str__(self) -> str:
+        return f"element of {self.of}"
+
+
+def element_of(array: Expression, source: Source | None = None) -> Element:
+    """Any element of an expression of array type."""
+    return Element(element_type(array.type), source, array)
+
+
+def element_type(array_type: str) -> str:
+    """`string` of `array<string>`."""
+    return array_type.removeprefix("array<").removesuffix(">")
+
+
+def is_array(type_: str) -> bool:
+    """Whether a type is that of arrays, by Spark's name of it."""
+    return type_.startswith("array<")
+
+
+def field_of(container: Expression, name: str, type_: str, source: Source | None) -> Expression:
+    """A field of a struct, in the one form in which fields are compared: of an element, an element of the array of that field."""
+    match container:
+        case Column(path):
+            return Column(type_, source, (*path, name), container.partition)
+        case Element(Call("MapEntries", [entries])):
+            array = Call(f"array<{type_}>", None, "MapKeys" if name == "key" else "MapValues", (entries,), "{}", entries.deterministic)
+            return Element(type_, source, array)
+        case Element(array):
+            return Element(type_, source, fields_of(array, name, f"array<{type_}>", None))
+    return Call(type_, source, "GetStructField", (container,), json.dumps({"field": name}), container.deterministic)
+
+
+def fields_of(array: Expression, name: str, type_: str, source: Source | None) -> Expression:
+    """The array of one field of an array of structs."""
+    match array:
+        case Column() | Element():
+            return field_of(array, name, type_, source)
+    return Call(type_, source, "GetArrayStructFields", (array,), json.dumps({"field": name}), array.deterministic)
+
+
 def negation(node: Expression) -> Call:
     """NOT node."""
     source = replace(node.source, negated=not node.source.negated) if node.source else None
@@ -134,8 +188,12 @@ def decode(tree: Mapping[str, Any]) -> Expression:
         return Literal(type_, source, _value(tree["value"]))
     name, parameters = tree["name"], tree.get("parameters", {})
     children = tuple(decode(child) for child in tree.get("children", ()))
-    if name == "GetStructField" and isinstance(children[0], Column):
-        return Column(type_, source, (*children[0].path, parameters["field"]), children[0].partition)
+    if name == "GetStructField":
+        return field_of(children[0], parameters["field"], type_, source)
+    if name == "GetArrayStructFields":
+        return fields_of(children[0], parameters["field"], type_, source)
+    if name == "ElementAt" and children[0].type.startswith("map<"):  # as m[k]: NULL where there is no such key
+        return Call(type_, source, "GetMapValue", children, "{}", tree["deterministic"])
     if name == "InSet":  # Spark's form of a long IN list of constants
         element = children[0].type
         children += tuple(Literal(element, None, _value(value)) for value in parameters.pop("values"))

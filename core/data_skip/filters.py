@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from data_skip.clause import Clause
+from data_skip.clause import KEEP, Clause
 from data_skip.expression import Expression
 from data_skip.index import BoundIndex, Index
 from data_skip.monotone import AskSpark
@@ -54,6 +54,9 @@ class Indexes:
 
     bound: tuple[BoundIndex, ...]
     spark: Spark
+    implied: Callable[[Expression], Clause] = lambda predicate: KEEP
+    """The clause of another predicate, which some row (or some element, see elements.py) of every file satisfies that holds a
+    row satisfying the node: what all filters say of it; KEEP where they say nothing."""
 
     def of(self, kind: type[Index]) -> Iterator[BoundIndex]:
         """All indexes of a class."""

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from data_skip.collect import Collected
 from data_skip.definition import Definition
-from data_skip.expression import Column, Expression
+from data_skip.elements import indexed
+from data_skip.expression import Column, Element, Expression
 from data_skip.index import Index, Record
 from data_skip.split_block import decimal_bytes
 
@@ -38,6 +39,7 @@ _PLAIN = {  # types that Spark reads as they lie in the file: physical type, and
     "timestamp": ("INT64", "Timestamp(isAdjustedToUTC=true, timeUnit=microseconds"),
     "timestamp_ntz": ("INT64", "Timestamp(isAdjustedToUTC=false, timeUnit=microseconds"),
 }
+_LIST = ".list.element"  # how writers of today lay out an array; a file of another layout is read
 _CALENDAR = ("date", "timestamp", "timestamp_ntz")  # moved from one calendar to the other, depending on who wrote them
 
 
@@ -49,19 +51,25 @@ class Footer:
     metadata: pq.FileMetaData
 
     def chunks(self, expression: Expression) -> list[pq.ColumnChunkMetaData] | None:
-        """What each row group says of the values of a column; None where Spark may see others than lie in the file."""
-        if not isinstance(expression, Column) or len(expression.path) > 1 or "." in expression.path[0]:
+        """What each row group says of the values of a column, a field, or the elements of an array; of NULLs it counts one for an array
+        without elements, as `Element` does. None where Spark may see others than lie in the file."""
+        type_, depth = expression.type, 0
+        while isinstance(expression, Element):
+            expression, depth = expression.of, depth + 1
+        if not isinstance(expression, Column) or any("." in part for part in expression.path):
             return None
         columns = [self.metadata.schema.column(i) for i in range(self.metadata.num_columns)]
-        name = expression.path[0]
-        found = [i for i, column in enumerate(columns) if column.path.split(".")[0].lower() == name.lower()]
-        if len(found) != 1 or columns[found[0]].path != name or not self._as_it_lies(columns[found[0]], expression.type):
+        name = ".".join(expression.path)
+        found = [i for i, column in enumerate(columns) if column.path.replace(_LIST, "").lower() == name.lower()]
+        alike = {root for root in (column.path.split(".")[0] for column in columns) if root.lower() == expression.path[0].lower()}
+        if len(found) != 1 or columns[found[0]].path.replace(_LIST, "") != name or len(alike) > 1:
+            return None
+        column = columns[found[0]]
+        if not column.path.count(_LIST) == column.max_repetition_level == depth or not self._as_it_lies(column, type_):
             return None
         return [self.metadata.row_group(group).column(found[0]) for group in range(self.metadata.num_row_groups)]
 
     def _as_it_lies(self, column: pq.ColumnSchema, type_: str) -> bool:
-        if column.max_repetition_level > 0 or column.max_definition_level > 1:
-            return False
         if type_ in _CALENDAR and not self._modern_spark():
             return False
         logical = str(column.logical_type)
@@ -101,7 +109,7 @@ def lift(uris: Mapping[int, str], definitions: Mapping[Index, Definition]) -> di
     if not all(_lifts(index) for index in definitions) or any(not _by_name_from_parquet(reader) for reader in readers):
         return {}
     local = {i: Path(unquote(uri.removeprefix("file:"))) for i, uri in uris.items() if uri.startswith("file:")}
-    trees = {index: definition.bound_expressions() for index, definition in definitions.items()}
+    trees = {index: tuple(map(indexed, definition.bound_expressions())) for index, definition in definitions.items()}
     with ThreadPoolExecutor(_THREADS) as pool:
         lifted = pool.map(partial(_lift_one, trees=trees), local.values())
         return {i: file for i, file in zip(local, lifted, strict=True) if file is not None}

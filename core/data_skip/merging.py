@@ -11,7 +11,7 @@ Case 3 of the paper, NOT, does not occur: normalize.py has moved NOT into the le
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from data_skip.clause import KEEP, Clause, all_of, any_of
 from data_skip.expression import Call, Column, Expression
@@ -41,6 +41,7 @@ class Decision:
 def generate_clause(predicate: Expression, indexes: Indexes, filters: Filters) -> Decision:
     """A clause that represents the predicate (theorem 16), from the filters' clauses for its nodes."""
     decision = Decision(KEEP)
+    indexes = replace(indexes, implied=lambda implied: _merge(normalize(implied), indexes, filters, Decision(KEEP, errors=decision.errors)))
     decision.clause = _merge(normalize(predicate), indexes, filters, decision)
     return decision
 

@@ -244,9 +244,9 @@ class _Subject:
         failures: dict[Index, str] = {}
         for number, file in enumerate(self.files):
             rows = values.filter(pc.equal(values[_ROW], f"{file}.parquet"))
-            columns = [physical(column.combine_chunks()) for column in rows.columns[1:]]
+            columns = [column.combine_chunks() for column in rows.columns[1:]]
             for cuts in _cuts(len(rows), random):
-                parts = [collect_records([self.index], [c.slice(a, b - a) for c in columns], {}) for a, b in pairwise(cuts)]
+                parts = [collect_records([self.index], [physical(c.slice(a, b - a)) for c in columns], {}) for a, b in pairwise(cuts)]
                 while len(parts) > 1:
                     one, other = (parts.pop(random.randrange(len(parts))) for _ in range(2))
                     parts.append(merge_records([self.index], one, other, failures))

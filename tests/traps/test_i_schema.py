@@ -156,7 +156,7 @@ def test_i8_i9_arrays_and_their_elements(lake: Lake) -> None:
     lake.check("get(a, 0) IS NULL", read=["empty.parquet", "nulls.parquet"])
     lake.check("array_max(a) % 100 = 5", read=["nulls.parquet"])
     with pytest.raises(DataSkipError, match="no order"):
-        lake.table().create_index(MinMax("a"))
+        lake.table().create_index(MinMax("named_struct('a', a)"))
 
 
 def test_i10_maps_by_key(lake: Lake) -> None:

@@ -14,6 +14,9 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.types.DataType;
@@ -50,15 +53,21 @@ public final class Evaluator {
       }
     }
     Expression bound = replace(node(id), replaced);
-    return bound.references().isEmpty() && bound.deterministic() && evaluable(bound) ? bound : null;
+    return bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList()) ? bound : null;
   }
 
-  /** Whether the JVM can evaluate the expression: a Python function cannot be. */
-  private static boolean evaluable(Expression expression) {
+  /** Whether the JVM can evaluate the expression: a Python function cannot be, nor a variable (by id) of a lambda function that is not part of it. */
+  private static boolean evaluable(Expression expression, List variables) {
+    if (expression instanceof NamedLambdaVariable) return variables.contains(((NamedLambdaVariable) expression).exprId());
+    if (expression instanceof LambdaFunction) {
+      variables = new ArrayList(variables);
+      scala.collection.Iterator arguments = ((LambdaFunction) expression).arguments().iterator();
+      while (arguments.hasNext()) variables.add(((NamedExpression) arguments.next()).exprId());
+    }
     if (expression instanceof Unevaluable) return expression.getClass().getSimpleName().equals("ResolvedCollation"); // of COLLATE, never evaluated
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
-      if (!evaluable((Expression) children.next())) return false;
+      if (!evaluable((Expression) children.next(), variables)) return false;
     }
     return true;
   }

@@ -23,8 +23,8 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
  * Wraps the FileIndex of every file relation that stands below a Filter.
  *
  * A predicate is carried down from the Filter to the relation only through operators that keep, of each row below, the
- * row with the same values or nothing: Filter, deterministic Project, the extraction of Python UDFs, and Generate for the
- * columns that it passes on. Everywhere else (joins, aggregates, windows, limits, ...) carrying stops: what Spark's
+ * row with the same values or nothing: Filter, deterministic Project, the extraction of Python UDFs, and Generate, for the
+ * columns that it passes on, and for those that it generates as `exists(array, x -> ...)`. Everywhere else (joins, aggregates, windows, limits, ...) carrying stops: what Spark's
  * optimizer proved that it may push, it has pushed by now.
  */
 public final class SkippingRule extends Rule {
@@ -57,7 +57,9 @@ public final class SkippingRule extends Rule {
       Map computed = Plans.computed(plan);
       for (int i = 0; i < predicates.size(); i++) below.add(Plans.substitute((Expression) predicates.get(i), computed));
     } else if (plan instanceof Generate) {
-      below = predicates;
+      below.addAll(predicates);
+      Expression some = Generators.below((Generate) plan, predicates);
+      if (some != null) below.add(some);
     }
     return rewriteChildren(plan, below);
   }

@@ -14,7 +14,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetArrayStructFields;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
@@ -37,6 +40,7 @@ public final class TreeEncoder {
   /** Differs from session to session: an object known by its address only must not look equal to one of another session. */
   private static final String SESSION = java.util.UUID.randomUUID().toString();
 
+  private final List variables = new ArrayList(); // of the lambda functions around a node, by id: known by their depth, not by their names
   private final Map columns;
   private final StructType partitionSchema;
   public final List nodes = new ArrayList();
@@ -58,6 +62,16 @@ public final class TreeEncoder {
     } else if (expression instanceof Literal) {
       Literal literal = (Literal) expression;
       json.put("value", value(literal.value(), literal.dataType()));
+    } else if (expression instanceof NamedLambdaVariable) {
+      int depth = variables.lastIndexOf(((NamedLambdaVariable) expression).exprId());
+      json.put("parameters", single("variable", depth < 0 ? (Object) opaque(expression) : new Integer(depth)));
+      json.put("deterministic", Boolean.TRUE);
+    } else if (expression instanceof LambdaFunction) {
+      scala.collection.immutable.Seq arguments = ((LambdaFunction) expression).arguments();
+      for (int i = 0; i < arguments.size(); i++) variables.add(((NamedExpression) arguments.apply(i)).exprId());
+      json.put("children", encodeAll(operands(expression)));
+      json.put("deterministic", Boolean.valueOf(expression.deterministic()));
+      variables.subList(variables.size() - arguments.size(), variables.size()).clear();
     } else if (expression instanceof PlanExpression) {
       json.put("parameters", single("plan", opaque(expression)));
       json.put("deterministic", Boolean.FALSE);
@@ -235,6 +249,6 @@ public final class TreeEncoder {
   public static String typeName(DataType type) {
     if (type instanceof UserDefinedType) return "udt " + type.getClass().getSimpleName();
     String name = type.catalogString();
-    return name.equals("string collate UTF8_BINARY") ? "string" : name; // later versions of Spark tell the default where it is written out
+    return name.replaceAll("string collate UTF8_BINARY(?![A-Za-z_])", "string"); // later versions of Spark tell the default where it is written out
   }
 }

@@ -10,7 +10,7 @@ from typing import Any
 SOURCES = (
     *("Plans", "TreeEncoder", "Domain", "Evaluator"),
     *("KnownFiles", "Freshness", "Listing", "ChosenFiles", "SkippingFileIndex"),
-    *("SkippingRule", "Shim"),
+    *("Generators", "SkippingRule", "Shim"),
 )
 
 

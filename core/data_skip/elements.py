@@ -1,0 +1,144 @@
+"""Arrays and maps: an index over an array keeps what it keeps about the array's elements ("leaf fields", seed 003).
+
+An index over `tags` sees what `LATERAL VIEW OUTER explode(tags)` gives of a file's rows: every element, and NULL for each array that
+is NULL or empty. So do Parquet's own statistics. What a leaf of the WHERE says of a row becomes what it says of some element:
+
+    array_contains(a, c)       e = c                        a[0] = c, element_at(a, -1) = c     e = c
+    exists(a, x -> p(x))       p(e)                         array_max(a) > c                    e > c
+    forall(a, x -> p(x))       p(e) OR e IS NULL            m['k'] = c                          e = c, e of map_values(m),
+    NOT exists(a, x -> p(x))   NOT p(e) OR e IS NULL                                            and e = 'k', e of map_keys(m)
+
+`forall` is true of an array without elements: that is what the NULL stands for. Each leaf speaks of an element of its own, so
+two leaves are never joined into one test, as `exists(a, x -> x > 50) AND exists(a, x -> x < 5)` shows. Within p, all is about one element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+
+from data_skip import filters
+from data_skip.clause import KEEP, Clause, Named
+from data_skip.expression import Call, Element, Expression, Literal, element_of, element_type, field_of, is_array, negation
+from data_skip.filters import Indexes, Spark
+
+
+def indexed(expression: Expression) -> Expression:
+    """What an index over an expression keeps records of: itself, or of an array, however deep, any element."""
+    while is_array(expression.type):
+        expression = element_of(expression)
+    return expression
+
+
+@filters.on()
+def by_element(node: Expression, indexes: Indexes) -> Iterator[Clause]:
+    """A leaf that is true of a row only if some element of an array satisfies another predicate."""
+    if not any(isinstance(part, Element) for index in indexes.bound for tree in index.expressions for part in tree.walk()):
+        return
+    if isinstance(node, Call) and node.name in ("And", "Or"):
+        return
+    for implied in (*_quantified(node), *_extracted(node, indexes.spark)):
+        clause = indexes.implied(implied)
+        if clause is not KEEP:
+            names = ", ".join(dict.fromkeys(field.label for field in clause.fields()))
+            yield Named(f"{names} admits {indexes.spark.sql(node)}", clause)
+
+
+def _quantified(node: Expression) -> Iterator[Expression]:
+    """What some element satisfies wherever a leaf about an array as a whole is true."""
+    match node:
+        case Call("ArrayContains", [array, Literal() as constant]):
+            yield _is(array, "EqualTo", constant)
+        case Call("Not", [Call("ArrayContains", [array, Literal() as constant])]):
+            yield _or_none(array, negation(_is(array, "EqualTo", constant)))
+        case Call("ArraysOverlap", [array, Literal(tuple()) as constants] | [Literal(tuple()) as constants, array]):
+            yield _is(array, "In", *_items(constants))
+        case Call("Not", [Call("ArraysOverlap", [array, Literal(tuple()) as constants] | [Literal(tuple()) as constants, array])]):
+            if element_type(array.type) not in ("float", "double"):  # there Spark takes 0.0 and -0.0 for different
+                yield _or_none(array, negation(_is(array, "In", *_items(constants))))
+        case Call("ArrayExists", [array, function]) | Call("Not", [Call("ArrayForAll", [array, function])]):
+            if (body := _of_element(array, function)) is not None:
+                yield body if node_name(node) == "ArrayExists" else negation(body)
+        case Call("ArrayForAll", [array, function]):
+            if (body := _of_element(array, function)) is not None:
+                yield _or_none(array, body)
+        case Call("Not", [Call("ArrayExists", [array, function]) as exists]):
+            body = _of_element(array, function)
+            if body is not None and exists.parameter("followThreeValuedLogic"):  # else p(e) may be NULL
+                yield _or_none(array, negation(body))
+        case Call("IsNull", [array]) if is_array(array.type):
+            yield _is(array, "IsNull")
+
+
+def _extracted(node: Expression, spark: Spark) -> Iterator[Expression]:
+    """What some element satisfies wherever a leaf about one element of an array, or one value of a map, is true."""
+    for part in dict.fromkeys(node.walk()):
+        match part:
+            case Call("GetArrayItem", [array, Literal(place)]):
+                null_if_none = place == 0
+            case Call("ElementAt", [array, Literal(place)]):
+                null_if_none = place in (1, -1)
+            case Call("ArrayMax" | "ArrayMin", [array]):
+                null_if_none = True
+            case Call("GetMapValue", [entries, _]):
+                array = Call(f"array<{part.type}>", None, "MapValues", (entries,), "{}", entries.deterministic)
+                null_if_none = False
+            case _:
+                continue
+        element = element_of(array)
+        if element in node.walk():
+            continue  # it is about another element as well
+        if null_if_none or not _may_hold_of_null(node, part, spark):
+            yield substituted(node, part, element)
+        match part:
+            case Call("GetMapValue", [entries, Literal() as key]) if not _may_hold_of_null(node, part, spark):
+                keys = Call(f"array<{key.type}>", None, "MapKeys", (entries,), "{}", entries.deterministic)
+                yield _is(keys, "EqualTo", key)
+
+
+def _may_hold_of_null(node: Expression, part: Expression, spark: Spark) -> bool:
+    """Whether a leaf may be true where a part of it is NULL: as far as Spark can tell."""
+    answer = spark.truth(node, part, pa.nulls(1))
+    return answer is None or bool(answer[0])
+
+
+def _of_element(array: Expression, function: Expression) -> Expression | None:
+    """The body of a lambda function of one variable, about any element of an array; None where that would mix up two elements."""
+    match function:
+        case Call("LambdaFunction", [body, Call("NamedLambdaVariable") as variable]):
+            element = element_of(array)
+            return None if element in body.walk() else substituted(body, variable, element)
+    return None
+
+
+def substituted(node: Expression, part: Expression, by: Expression) -> Expression:
+    """The node with every occurrence of a part replaced; it keeps its place in Spark's tree."""
+    if node == part:
+        return replace(by, source=node.source)
+    if not isinstance(node, Call):
+        return replace(node, of=substituted(node.of, part, by)) if isinstance(node, Element) else node
+    operands = tuple(substituted(operand, part, by) for operand in node.operands)
+    if node.name == "GetStructField":
+        return field_of(operands[0], node.parameter("field"), node.type, node.source)
+    return replace(node, operands=operands)
+
+
+def _is(array: Expression, name: str, *others: Expression) -> Call:
+    """A predicate about any element of an array, which stands nowhere in Spark's tree."""
+    return Call("boolean", None, name, (element_of(array), *others), "{}", array.deterministic)
+
+
+def _or_none(array: Expression, predicate: Expression) -> Call:
+    """The predicate, or an array without elements."""
+    return Call("boolean", None, "Or", (_is(array, "IsNull"), predicate), "{}", predicate.deterministic)
+
+
+def _items(constants: Literal) -> list[Literal]:
+    return [Literal(element_type(constants.type), None, value) for value in constants.value]
+
+
+def node_name(node: Expression) -> str:
+    """The name of a call; "" of another node."""
+    return node.name if isinstance(node, Call) else ""

@@ -1,0 +1,104 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.ArrayExists;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Explode;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.Inline;
+import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.MapEntries;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
+import org.apache.spark.sql.catalyst.expressions.PosExplode;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.MapType;
+
+/** What a predicate on the rows that explode, posexplode or inline gives says of the rows below: some element satisfies it. */
+public final class Generators {
+  private Generators() {}
+
+  /** The predicates as one of the rows below, `exists(array, x -> ...)`; null where they say nothing of generated columns, or it is unknown. */
+  public static Expression below(Generate generate, List predicates) {
+    Expression array = array((Expression) generate.generator());
+    if (array == null) return null;
+    ArrayType type = (ArrayType) array.dataType();
+    NamedLambdaVariable element =
+        new NamedLambdaVariable("element", type.elementType(), type.containsNull(), NamedExpression$.MODULE$.newExprId(), new AtomicReference());
+    Map generated = generated(generate, element);
+    Expression body = null;
+    for (int i = 0; i < predicates.size(); i++) {
+      List parts = Plans.conjuncts((Expression) predicates.get(i));
+      for (int j = 0; j < parts.size(); j++) {
+        Expression part = (Expression) parts.get(j);
+        if (!speaksOf(part, generate, generated) || !part.deterministic()) continue;
+        if (generate.outer() && mayHoldOfNull(part, generated)) continue;
+        Expression about = Plans.substitute(part, generated);
+        body = body == null ? about : new And(body, about);
+      }
+    }
+    if (body == null) return null;
+    List variables = new ArrayList();
+    variables.add(element);
+    return new ArrayExists(array, new LambdaFunction(body, Plans.seq(variables), false), true);
+  }
+
+  /** The array whose elements a generator gives; of a map its entries; null of another generator. */
+  private static Expression array(Expression generator) {
+    if (!(generator instanceof Explode) && !(generator instanceof PosExplode) && !(generator instanceof Inline)) return null;
+    Expression collection = (Expression) generator.children().head();
+    if (!collection.deterministic()) return null;
+    return collection.dataType() instanceof MapType ? new MapEntries(collection) : collection;
+  }
+
+  /** The columns that a generator gives, by id, as expressions about an element. */
+  private static Map generated(Generate generate, NamedLambdaVariable element) {
+    Map result = new HashMap();
+    scala.collection.immutable.Seq output = generate.generatorOutput();
+    Object generator = generate.generator();
+    int first = generator instanceof PosExplode ? 1 : 0;
+    boolean whole = !(generator instanceof Inline) && output.size() == first + 1;
+    for (int i = first; i < output.size(); i++) {
+      Expression field = whole ? (Expression) element : new GetStructField(element, i - first, scala.Option.apply(null));
+      result.put(((Attribute) output.apply(i)).exprId(), field);
+    }
+    return result;
+  }
+
+  /** Whether a predicate speaks of an element, and else of columns below only: not of the position that posexplode gives. */
+  private static boolean speaksOf(Expression part, Generate generate, Map generated) {
+    boolean found = false;
+    scala.collection.Iterator references = part.references().iterator();
+    while (references.hasNext()) {
+      Attribute reference = (Attribute) references.next();
+      if (generated.containsKey(reference.exprId())) found = true;
+      else if (!generate.child().outputSet().contains(reference)) return false;
+    }
+    return found;
+  }
+
+  /** OUTER gives a row of NULLs where there is no element: whether that may satisfy a predicate. */
+  private static boolean mayHoldOfNull(Expression part, Map generated) {
+    Map nulls = new HashMap();
+    java.util.Iterator ids = generated.keySet().iterator();
+    while (ids.hasNext()) {
+      Object id = ids.next();
+      nulls.put(id, new Literal(null, ((Expression) generated.get(id)).dataType()));
+    }
+    Expression bound = Plans.substitute(part, nulls);
+    if (!bound.references().isEmpty()) return true;
+    try {
+      return Boolean.TRUE.equals(bound.eval(null));
+    } catch (Exception e) {
+      return true;
+    }
+  }
+}
