@@ -40,6 +40,7 @@ _PLAIN = {  # types that Spark reads as they lie in the file: physical type, and
     "timestamp_ntz": ("INT64", "Timestamp(isAdjustedToUTC=false, timeUnit=microseconds"),
 }
 _LIST = ".list.element"  # how writers of today lay out an array; a file of another layout is read
+_MISCOUNTS = tuple(f"parquet-cpp-arrow version {n}." for n in range(6))  # the NULLs of lists: PARQUET-2067
 _CALENDAR = ("date", "timestamp", "timestamp_ntz")  # moved from one calendar to the other, depending on who wrote them
 
 
@@ -65,6 +66,8 @@ class Footer:
         if len(found) != 1 or columns[found[0]].path.replace(_LIST, "") != name or len(alike) > 1:
             return None
         column = columns[found[0]]
+        if depth and self.metadata.created_by.startswith(_MISCOUNTS):
+            return None
         if not column.path.count(_LIST) == column.max_repetition_level == depth or not self._as_it_lies(column, type_):
             return None
         return [self.metadata.row_group(group).column(found[0]) for group in range(self.metadata.num_row_groups)]
