@@ -18,7 +18,7 @@ from data_skip.collect import physical_type
 from data_skip.definition import Definition, difference, reader_of
 from data_skip.elements import indexed
 from data_skip.errors import DataSkipError
-from data_skip.expression import Call, Column, Expression, decode, is_array
+from data_skip.expression import Call, Column, Expression, decode
 from data_skip.index import Index
 from data_skip.spark.bridge import Scan
 
@@ -43,11 +43,7 @@ def bind(index: Index, frame: DataFrame, scan: Scan, shim: Any) -> tuple[Definit
             raise DataSkipError(f"{index}: {sql!r} {why}")
         trees.append(tree)
         types.append(selected.schema[0].dataType)
-    if len(trees) > 1 and any(is_array(tree["type"]) for tree in trees):
-        raise DataSkipError(
-            f"{index}: elements of an array belong to no row; {index.kind} takes several expressions, so index none of arrays"
-        )
-    if refusal := index.refuse(tuple(indexed(decode(tree)).type for tree in trees)):
+    if refusal := index.refuse(tuple(tree.type for tree in indexed(list(map(decode, trees))))):
         raise DataSkipError(f"{index} cannot be built: {refusal}")
     reader = reader_of(scan.description, scan.settings, [decode(tree) for tree in trees])
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
@@ -97,4 +93,4 @@ def first_line(error: Exception) -> str:
 
 def physical_fields(index: Index, types: Types) -> pa.DataType:
     """The type of an index's records in the store."""
-    return pa.struct(dict(index.record_fields(tuple(physical_type(type_) for type_ in types))))
+    return pa.struct(dict(index.record_fields(tuple(physical_type(type_, alone=len(types) == 1) for type_ in types))))

@@ -93,7 +93,7 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
             for start, end in _pieces(batch.column(FILE)):
                 part = batch.slice(start, end - start)
                 file, refused = part.column(FILE)[0].as_py(), bool(np.any(part.column(REFUSED).to_numpy(zero_copy_only=False)))
-                records = collect_records(indexes, [physical(column) for column in part.columns[4:]], errors)
+                records = collect_records(indexes, part.columns[4:], errors)
                 if file in pieces:
                     rows, before, known = pieces[file]
                     pieces[file] = rows + len(part), before or refused, merge_records(indexes, known, records, failures)
@@ -124,7 +124,7 @@ def collect_records(indexes: list[Index], columns: list[pa.Array], errors: dict[
     records: list[Record | None] = []
     for i, index in enumerate(indexes):
         count = len(index.inputs)
-        values, columns = columns[:count], columns[count:]
+        values, columns = [physical(array, alone=count == 1) for array in columns[:count]], columns[count:]
         try:
             for array in values:
                 array.validate(full=True)  # text that is no UTF-8 has no order that all readers agree on
@@ -135,21 +135,29 @@ def collect_records(indexes: list[Index], columns: list[pa.Array], errors: dict[
     return records
 
 
-def physical(array: pa.Array) -> pa.Array:
-    """Values in Spark's own representation: days for dates, microseconds for timestamps. Of arrays: see elements.py."""
-    while pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+def physical(array: pa.Array, alone: bool = True) -> pa.Array:
+    """Values in Spark's own representation: days for dates, microseconds for timestamps; of arrays their elements.
+
+    Arrays are left as they are for an index over more than one expression: elements.py says why.
+    """
+    while alone and _is_array(array.type):
         without = int(np.sum(pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False) == 0))
         array = pa.concat_arrays([array.flatten(), pa.nulls(without, array.type.value_type)])
-    return array.cast(physical_type(array.type)) if array.type != physical_type(array.type) else array
+    wanted = physical_type(array.type, alone)
+    return array if array.type == wanted else array.cast(wanted)
 
 
-def physical_type(type_: pa.DataType) -> pa.DataType:
-    """The Arrow type in which values of an Arrow type are kept in records; of arrays, that of their elements."""
-    while pa.types.is_list(type_) or pa.types.is_large_list(type_):
+def physical_type(type_: pa.DataType, alone: bool = True) -> pa.DataType:
+    """The Arrow type in which values of an Arrow type are kept in records; of arrays, that of their elements, as in `physical`."""
+    while alone and _is_array(type_):
         type_ = type_.value_type
     if pa.types.is_date32(type_):
         return pa.int32()
     return pa.int64() if pa.types.is_timestamp(type_) else type_
+
+
+def _is_array(type_: pa.DataType) -> bool:
+    return pa.types.is_list(type_) or pa.types.is_large_list(type_)
 
 
 def with_expressions(frame: DataFrame, indexes: list[Index], malformed: str | None) -> DataFrame:

@@ -90,7 +90,7 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
         elif why_not := difference(definition.reader, reader_of(scan.description, scan.settings, trees)):
             notes.append(f"{definition} is not used: {why_not}")
         else:
-            bound.append(BoundIndex(index, tuple(map(indexed, trees))))
+            bound.append(BoundIndex(index, indexed(trees)))
     decision = generate_clause(scan.predicate, Indexes(tuple(bound), scan), knowledge.filters)
     decision.same_reader = bool(bound)
     return decision

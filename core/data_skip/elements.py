@@ -14,7 +14,7 @@ two leaves are never joined into one test, as `exists(a, x -> x > 50) AND exists
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -25,11 +25,17 @@ from data_skip.expression import Call, Element, Expression, Literal, element_of,
 from data_skip.filters import Indexes, Spark
 
 
-def indexed(expression: Expression) -> Expression:
-    """What an index over an expression keeps records of: itself, or of an array, however deep, any element."""
-    while is_array(expression.type):
-        expression = element_of(expression)
-    return expression
+def indexed(expressions: Sequence[Expression]) -> tuple[Expression, ...]:
+    """What an index over expressions keeps records of: themselves, or of a single array, however deep, any element.
+
+    Elements of several arrays belong to no row: an index over more than one expression sees arrays as they are.
+    """
+    if len(expressions) == 1:
+        (expression,) = expressions
+        while is_array(expression.type):
+            expression = element_of(expression)
+        return (expression,)
+    return tuple(expressions)
 
 
 @filters.on()

@@ -41,7 +41,7 @@ from pyspark.sql import functions as F
 
 from data_skip.binding import first_line
 from data_skip.clause import Clause, Mask, Records, survivors
-from data_skip.collect import collect_records, finish_records, merge_records, physical
+from data_skip.collect import collect_records, finish_records, merge_records
 from data_skip.decide import represent
 from data_skip.errors import DataSkipError
 from data_skip.index import Index, Record
@@ -246,7 +246,7 @@ class _Subject:
             rows = values.filter(pc.equal(values[_ROW], f"{file}.parquet"))
             columns = [column.combine_chunks() for column in rows.columns[1:]]
             for cuts in _cuts(len(rows), random):
-                parts = [collect_records([self.index], [physical(c.slice(a, b - a)) for c in columns], {}) for a, b in pairwise(cuts)]
+                parts = [collect_records([self.index], [c.slice(a, b - a) for c in columns], {}) for a, b in pairwise(cuts)]
                 while len(parts) > 1:
                     one, other = (parts.pop(random.randrange(len(parts))) for _ in range(2))
                     parts.append(merge_records([self.index], one, other, failures))
