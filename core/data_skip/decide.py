@@ -11,10 +11,11 @@ import numpy as np
 from data_skip.clause import KEEP, Records, survivors
 from data_skip.definition import Definition, difference, reader_of
 from data_skip.elements import indexed
+from data_skip.expression import Column
 from data_skip.filters import Filters, Indexes
 from data_skip.index import BoundIndex, Index
 from data_skip.merging import Decision, generate_clause
-from data_skip.report import PredicateReport, ScanReport
+from data_skip.report import PredicateReport, ScanReport, human
 from data_skip.spark.bridge import Listing, Scan
 from data_skip.store import Snapshot
 
@@ -37,6 +38,7 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
     report = ScanReport(scan.roots[0], files_total=listing.java.count(), bytes_total=listing.java.bytes())
     report.files_unknown = report.files_read = report.files_total
     report.bytes_read = report.bytes_total
+    report.notes += scan.description["notes"]
     try:
         found = find(scan.roots)
         if not found:
@@ -49,6 +51,26 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
         report.errors.append(f"{type(error).__name__}: {error}")
     report.milliseconds = (perf_counter() - start) * 1000
     return report
+
+
+def not_worth(listing: Listing, find: Find, knowledge: Knowledge) -> list[str]:
+    """For each pending predicate of a listing (of a join, or a sub-query) why it is not worth running what it needs; "" where it is.
+
+    That reads `bytes`. It can save no more than what is left by all that is known already, and nothing where no index is about its columns.
+    """
+    trees = [tree for _, snapshot in find(listing.scan.roots) for d in snapshot.definitions.values() for tree in d.bound_expressions()]
+    columns = {node.path[0] for tree in trees for node in tree.walk() if isinstance(node, Column)}
+    report = decide(listing, find, knowledge)
+    reasons = []
+    for pending in listing.scan.description["pending"]:
+        if not columns & set(pending["columns"]):
+            reasons.append(f"no index on {', '.join(sorted(pending['columns']))}")
+        elif report.files_read < 2 or pending["bytes"] >= report.bytes_read:
+            left = f"{report.files_read:,} files with {human(report.bytes_read)}"
+            reasons.append(f"it may read {human(pending['bytes'])}, what is left by other predicates are {left}")
+        else:
+            reasons.append("")
+    return reasons
 
 
 def _decide_one(listing: Listing, root: str, snapshot: Snapshot, knowledge: Knowledge, report: ScanReport) -> None:

@@ -20,7 +20,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from data_skip import elements
-from data_skip.decide import Knowledge, decide, represent
+from data_skip.decide import Knowledge, decide, not_worth, represent
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
 from data_skip.index import Index
@@ -161,6 +161,10 @@ class Skipping:
         self._reports.add(listing.execution_id or "(outside of a query)", listing.scan.java.number(), report)
         return "decided"
 
+    def not_worth(self, listing: Listing) -> list[str]:
+        """For each pending predicate of a listing (of a join, or a sub-query) why it is not worth running what it needs; "" where it is."""
+        return not_worth(listing, self.find, self._knowledge)
+
     def explain(self, scan: Scan) -> str:
         """For the JVM: what `explain` says of a scan."""
         found = self.find(scan.roots)
@@ -216,17 +220,21 @@ class _Callback:
         self.skipping: Skipping | None = skipping
 
     def apply(self, what: str, java: Any) -> Any:
-        """`list`: takes away from a Listing the files that need not be read (null: read all). `explain`: a scan to text."""
+        """`list`: takes away from a Listing the files that need not be read (null: read all). `explain`: a scan to text.
+
+        `pending`: why each of a Listing's pending predicates is not worth knowing, a line each; "" for those that are."""
         skipping = self.skipping
         if skipping is None:
-            return None if what == "list" else "disabled"
+            return "disabled" if what == "explain" else None
         try:
-            return skipping.answer(Listing(java)) if what == "list" else skipping.explain(Scan(java))
+            if what == "explain":
+                return skipping.explain(Scan(java))
+            return skipping.answer(Listing(java)) if what == "list" else "\n".join(skipping.not_worth(Listing(java)))
         except StoreError as error:
-            return None if what == "list" else str(error)
+            return str(error) if what == "explain" else None
         except Exception as error:
             log.warning("data-skip skipped nothing: %s: %s", type(error).__name__, error)
-            return None if what == "list" else f"{type(error).__name__}: {error}"
+            return f"{type(error).__name__}: {error}" if what == "explain" else None
 
     class Java:
         implements = ("java.util.function.BiFunction",)

@@ -46,7 +46,7 @@ public final class Shim {
   /** The scan of an analysed plan that merely selects from one file relation, with no predicate; null where it reads something else. */
   public SkippingFileIndex scan(LogicalPlan analyzed, BiFunction python) {
     LogicalRelation relation = Plans.onlyRelation(analyzed);
-    return relation == null || relation.isStreaming() ? null : new SkippingFileIndex(relation, null, python);
+    return relation == null || relation.isStreaming() ? null : new SkippingFileIndex(relation, null, new ArrayList(), python);
   }
 
   /** The scans with a skipping FileIndex in an optimised plan. */

@@ -1,6 +1,7 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -8,8 +9,10 @@ import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -21,36 +24,63 @@ import org.apache.spark.sql.types.StructType;
  * A FileIndex that lists what the wrapped one lists, less the files which Python proves to hold no row of this scan's
  * predicate. Where Python fails, every file stays.
  */
-public final class SkippingFileIndex implements FileIndex {
+public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private static final java.util.concurrent.atomic.AtomicLong COUNTER = new java.util.concurrent.atomic.AtomicLong();
 
-  private final long number = COUNTER.incrementAndGet();
+  private final long number;
   private final FileIndex wrapped;
   private final HadoopFsRelation relation;
   private final BiFunction python;
   private final TreeEncoder encoder;
+  private final LogicalRelation scan;
   private final Expression predicate;
+  private final List pending;
   private final String description;
 
-  public SkippingFileIndex(LogicalRelation scan, Expression predicate, BiFunction python) {
+  /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of `pending` once it is known. */
+  public SkippingFileIndex(LogicalRelation scan, Expression predicate, List pending, BiFunction python) {
+    this(COUNTER.incrementAndGet(), scan, predicate, pending, new ArrayList(), python);
+  }
+
+  private SkippingFileIndex(long number, LogicalRelation scan, Expression predicate, List pending, List notes, BiFunction python) {
+    this.number = number;
+    this.scan = scan;
+    this.pending = pending;
     this.relation = (HadoopFsRelation) scan.relation();
     this.wrapped = relation.location();
     this.python = python;
-    this.encoder = encoder(scan);
+    Map columns = columns(scan);
+    this.encoder = new TreeEncoder(columns, relation.partitionSchema());
     this.predicate = predicate;
     Map json = describe(scan);
     json.put("predicate", predicate == null ? null : encoder.encode(predicate));
+    List joins = new ArrayList();
+    for (int i = 0; i < pending.size(); i++) joins.add(told((Pending) pending.get(i), columns));
+    json.put("pending", joins);
+    json.put("notes", notes);
     this.description = Plans.json(json);
   }
 
+  private static Map told(Pending pending, Map columns) {
+    Map json = new LinkedHashMap();
+    json.put("columns", new ArrayList(pending.columns(columns)));
+    json.put("bytes", new Long(pending.bytes()));
+    json.put("conditions", pending.encoded(columns));
+    return json;
+  }
+
   public static TreeEncoder encoder(LogicalRelation scan) {
+    return new TreeEncoder(columns(scan), ((HadoopFsRelation) scan.relation()).partitionSchema());
+  }
+
+  private static Map columns(LogicalRelation scan) {
     Map columns = new HashMap();
     scala.collection.Iterator output = scan.output().iterator();
     while (output.hasNext()) {
       Attribute attribute = (Attribute) output.next();
       if (!attribute.metadata().contains("__metadata_col")) columns.put(attribute.exprId(), attribute.name()); // _metadata is no column
     }
-    return new TreeEncoder(columns, ((HadoopFsRelation) scan.relation()).partitionSchema());
+    return columns;
   }
 
   private Map describe(LogicalRelation scan) {
@@ -92,6 +122,10 @@ public final class SkippingFileIndex implements FileIndex {
 
   public Evaluator evaluator() {
     return new Evaluator(encoder.nodes);
+  }
+
+  public FileIndex wrapped() {
+    return wrapped;
   }
 
   public org.apache.spark.sql.classic.SparkSession session() {
@@ -139,12 +173,47 @@ public final class SkippingFileIndex implements FileIndex {
   public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
     scala.collection.immutable.Seq all = wrapped.listFiles(partitionFilters, dataFilters);
     if (!Plans.enabled(session().sessionState().conf())) return all;
-    Listing listing = new Listing(this, session(), all);
     try {
+      Listing listing = new Listing(resolved(all), session(), all);
       return "decided".equals(python.apply("list", listing)) ? listing.kept() : all;
     } catch (Throwable unknown) {
       return all;
     }
+  }
+
+  /** The scan with the predicates that were pending, as far as running their small sides is allowed, and worth it: that is for Python to say. */
+  private SkippingFileIndex resolved(scala.collection.immutable.Seq all) {
+    Object said = pending.isEmpty() ? null : python.apply("pending", new Listing(this, session(), all));
+    if (said == null) return this;
+    List notes = new ArrayList();
+    try {
+      return new SkippingFileIndex(number, scan, known(said.toString().split("\n", -1), notes), new ArrayList(), notes, python);
+    } catch (Exception e) {
+      return new SkippingFileIndex(number, scan, predicate, new ArrayList(), Collections.singletonList("no join is used: " + e), python);
+    }
+  }
+
+  /** The predicate with those that were pending and need not be refused. */
+  private Expression known(String[] refusals, List notes) {
+    Expression known = predicate;
+    for (int i = 0; i < pending.size(); i++) {
+      Pending one = (Pending) pending.get(i);
+      String refusal = one.refusal(session().sessionState().conf());
+      if (refusal == null && !refusals[i].isEmpty()) refusal = refusals[i];
+      if (refusal == null) {
+        long start = System.nanoTime();
+        try {
+          Expression found = one.resolve(session());
+          if (found != null) known = known == Literal$.MODULE$.TrueLiteral() ? found : new And(known, found);
+          notes.add(one.sql() + ": the other side was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
+        } catch (Exception e) {
+          notes.add(one.sql() + " is not used: running the other side failed: " + e);
+        }
+      } else {
+        notes.add(one.sql() + " is not used; of the other side: " + refusal);
+      }
+    }
+    return known;
   }
 
   /** Spark explains a FileIndex by its root paths alone: so the first of them tells the clause where it is printed. */
@@ -200,7 +269,14 @@ public final class SkippingFileIndex implements FileIndex {
   public boolean equals(Object other) {
     if (!(other instanceof SkippingFileIndex)) return false;
     SkippingFileIndex that = (SkippingFileIndex) other;
-    return wrapped.equals(that.wrapped) && description.equals(that.description);
+    return wrapped.equals(that.wrapped) && description.equals(that.description) && others().equals(that.others());
+  }
+
+  /** The other sides of pending predicates, in a form that is equal for equal plans. */
+  private List others() {
+    List result = new ArrayList();
+    for (int i = 0; i < pending.size(); i++) result.add(((Pending) pending.get(i)).other().canonicalized());
+    return result;
   }
 
   public int hashCode() {

@@ -6,9 +6,19 @@ import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.plans.Cross$;
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
+import org.apache.spark.sql.catalyst.plans.Inner$;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.LeftAnti$;
+import org.apache.spark.sql.catalyst.plans.LeftOuter$;
+import org.apache.spark.sql.catalyst.plans.LeftSemi$;
+import org.apache.spark.sql.catalyst.plans.RightOuter$;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -24,7 +34,8 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
  *
  * A predicate is carried down from the Filter to the relation only through operators that keep, of each row below, the
  * row with the same values or nothing: Filter, deterministic Project, the extraction of Python UDFs, and Generate, for the
- * columns that it passes on, and for those that it generates as `exists(array, x -> ...)`. Everywhere else (joins, aggregates, windows, limits, ...) carrying stops: what Spark's
+ * columns that it passes on, and for those that it generates as `exists(array, x -> ...)`; and through joins, to a side
+ * of which a row that is not kept would give nothing. Everywhere else (aggregates, windows, limits, ...) carrying stops: what Spark's
  * optimizer proved that it may push, it has pushed by now.
  */
 public final class SkippingRule extends Rule {
@@ -41,40 +52,76 @@ public final class SkippingRule extends Rule {
   public TreeNode apply(TreeNode plan) {
     if (!Plans.enabled(org.apache.spark.sql.internal.SQLConf.get())) return plan;
     try {
-      return rewrite((LogicalPlan) plan, new ArrayList());
+      return rewrite((LogicalPlan) plan, new ArrayList(), new ArrayList());
     } catch (RuntimeException unknown) {
       return plan; // a query that cannot be helped is left as it is
     }
   }
 
-  private LogicalPlan rewrite(LogicalPlan plan, List predicates) {
-    if (plan instanceof LogicalRelation) return wrap((LogicalRelation) plan, predicates);
+  /** `predicates` hold of every row of the plan that matters above, and so does each of `pending`, see Pending. */
+  private LogicalPlan rewrite(LogicalPlan plan, List predicates, List pending) {
+    if (plan instanceof LogicalRelation) return wrap((LogicalRelation) plan, predicates, pending);
     List below = new ArrayList();
+    List pendingBelow = new ArrayList();
     if (plan instanceof Filter) {
       below.addAll(predicates);
       below.add(((Filter) plan).condition());
+      pendingBelow.addAll(pending);
+      addSubqueries(((Filter) plan).condition(), pendingBelow);
     } else if (plan instanceof Project ? deterministic(((Project) plan).projectList()) : plan instanceof BaseEvalPython) {
       Map computed = Plans.computed(plan);
       for (int i = 0; i < predicates.size(); i++) below.add(Plans.substitute((Expression) predicates.get(i), computed));
+      for (int i = 0; i < pending.size(); i++) pendingBelow.add(((Pending) pending.get(i)).below(computed));
     } else if (plan instanceof Generate) {
       below.addAll(predicates);
       Expression some = Generators.below((Generate) plan, predicates);
       if (some != null) below.add(some);
+      pendingBelow.addAll(pending);
     }
-    return rewriteChildren(plan, below);
-  }
-
-  private LogicalPlan rewriteChildren(LogicalPlan plan, List predicates) {
     List children = new ArrayList();
     boolean changed = false;
-    scala.collection.Iterator iterator = plan.children().iterator();
-    while (iterator.hasNext()) {
-      LogicalPlan child = (LogicalPlan) iterator.next();
-      LogicalPlan rewritten = rewrite(child, about(predicates, child));
+    for (int i = 0; i < plan.children().size(); i++) {
+      LogicalPlan child = (LogicalPlan) plan.children().apply(i);
+      LogicalPlan rewritten;
+      if (plan instanceof Join) rewritten = rewriteSide((Join) plan, i, predicates, pending);
+      else rewritten = rewrite(child, about(below, child), aboutPending(pendingBelow, child));
       changed = changed || rewritten != child;
       children.add(rewritten);
     }
     return changed ? (LogicalPlan) plan.withNewChildren(Plans.seq(children)) : plan;
+  }
+
+  /** A join keeps on its way down what is asked of a side that it does not preserve for its own sake, and asks for rows that the other side meets. */
+  private LogicalPlan rewriteSide(Join join, int side, List predicates, List pending) {
+    LogicalPlan child = (LogicalPlan) join.children().apply(side);
+    LogicalPlan other = (LogicalPlan) join.children().apply(1 - side);
+    JoinType type = join.joinType();
+    boolean inner = type == Inner$.MODULE$ || type == Cross$.MODULE$;
+    boolean semi = type == LeftSemi$.MODULE$ || type == LeftAnti$.MODULE$ || type instanceof ExistenceJoin;
+    boolean passes = inner || (side == 0 ? semi || type == LeftOuter$.MODULE$ : type == RightOuter$.MODULE$);
+    boolean asks = inner || (side == 0 ? type == LeftSemi$.MODULE$ || type == RightOuter$.MODULE$ : semi || type == LeftOuter$.MODULE$);
+    List pendingBelow = passes ? aboutPending(pending, child) : new ArrayList();
+    if (asks && join.condition().isDefined()) add(Pending.ofJoin((Expression) join.condition().get(), child, other), pendingBelow);
+    return rewrite(child, passes ? about(predicates, child) : new ArrayList(), aboutPending(pendingBelow, child));
+  }
+
+  private static void addSubqueries(Expression condition, List pending) {
+    List parts = Plans.conjuncts(condition);
+    for (int i = 0; i < parts.size(); i++) add(Pending.ofSubquery((Expression) parts.get(i)), pending);
+  }
+
+  /** Those that are worth a thought: what is run for a join runs no more joins by itself. */
+  private static void add(Pending found, List pending) {
+    if (found != null && !SmallSide.running()) pending.add(found);
+  }
+
+  private static List aboutPending(List pending, LogicalPlan child) {
+    List result = new ArrayList();
+    for (int i = 0; i < pending.size(); i++) {
+      Pending about = ((Pending) pending.get(i)).about(child.outputSet());
+      if (about != null) result.add(about);
+    }
+    return result;
   }
 
   /** Those predicates that speak of nothing but the child's own output. */
@@ -90,13 +137,16 @@ public final class SkippingRule extends Rule {
     return result;
   }
 
-  private LogicalPlan wrap(LogicalRelation scan, List predicates) {
-    if (predicates.isEmpty() || scan.isStreaming() || !(scan.relation() instanceof HadoopFsRelation)) return scan;
+  private LogicalPlan wrap(LogicalRelation scan, List predicates, List pending) {
+    if (scan.isStreaming() || !(scan.relation() instanceof HadoopFsRelation)) return scan;
     FileIndex location = ((HadoopFsRelation) scan.relation()).location();
     if (!(location instanceof PartitioningAwareFileIndex) && !(location instanceof CatalogFileIndex)) return scan;
-    Expression predicate = (Expression) predicates.get(0);
+    List worth = new ArrayList();
+    for (int i = 0; i < pending.size(); i++) if (((Pending) pending.get(i)).worth(location.sizeInBytes())) worth.add(pending.get(i));
+    if (predicates.isEmpty() && worth.isEmpty()) return scan;
+    Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
-    return Plans.withLocation(scan, new SkippingFileIndex(scan, predicate, python));
+    return Plans.withLocation(scan, new SkippingFileIndex(scan, predicate, predicates.isEmpty() ? worth : pending, python));
   }
 
   private static boolean deterministic(scala.collection.immutable.Seq expressions) {

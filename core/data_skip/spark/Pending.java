@@ -1,0 +1,338 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.In;
+import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.AtomicType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+
+/**
+ * A predicate of a scan that is known once a small side has been run (sideways information passing, seed 003): some row of `other`
+ * satisfies all of `conditions` together with the scan's row; or, for a scalar sub-query, `conditions` with its one value.
+ *
+ * The conditions become ordinary predicates of the scan: `key IN (the other side's keys)`, beyond MOST_KEYS their range; and where
+ * rows are few, or a condition is no equality, the OR over them of the conditions with their values put in. So each filter serves joins
+ * on what it serves with constants, as ST_Contains(countries.shape, point).
+ */
+public final class Pending {
+  public static final int MOST_KEYS = 10000;
+  private static final int MOST_ROWS = 100; // that are put into conditions one by one
+  private static final int FEW_KEYS = 100; // of a function, each is found by bisection; more get a range besides
+
+  private final List conditions;
+  private final LogicalPlan other;
+  private final boolean scalar;
+  private final String unfit;
+
+  private Pending(List conditions, LogicalPlan other, boolean scalar) {
+    this.conditions = conditions;
+    this.other = other;
+    this.scalar = scalar;
+    this.unfit = SmallSide.unfit(other);
+  }
+
+  /** What a join's condition asks of the rows of one side (`mine`), given the other; null where it asks nothing of both. */
+  public static Pending ofJoin(Expression condition, LogicalPlan mine, LogicalPlan other) {
+    List both = new ArrayList();
+    List parts = Plans.conjuncts(condition);
+    for (int i = 0; i < parts.size(); i++) {
+      Expression part = (Expression) parts.get(i);
+      boolean aboutBoth = meets(part, mine.outputSet()) && meets(part, other.outputSet());
+      if (aboutBoth && part.deterministic() && !holds(part, PythonUDF.class)) both.add(part);
+    }
+    return both.isEmpty() ? null : new Pending(both, other, false);
+  }
+
+  /** A predicate that compares with an uncorrelated scalar sub-query; null for another. */
+  public static Pending ofSubquery(Expression predicate) {
+    ScalarSubquery found = subquery(predicate);
+    if (found == null || !found.outerAttrs().isEmpty() || holds(predicate, PythonUDF.class)) return null;
+    Expression rest = replaced(predicate, found, new Literal(null, found.dataType()));
+    if (!rest.deterministic() || subquery(rest) != null) return null;
+    return new Pending(Collections.singletonList(predicate), (LogicalPlan) found.plan(), true);
+  }
+
+  private static ScalarSubquery subquery(Expression expression) {
+    if (expression instanceof ScalarSubquery) return (ScalarSubquery) expression;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) {
+      ScalarSubquery found = subquery((Expression) children.next());
+      if (found != null) return found;
+    }
+    return null;
+  }
+
+  private static boolean holds(Expression expression, Class kind) {
+    if (kind.isInstance(expression)) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (holds((Expression) children.next(), kind)) return true;
+    return false;
+  }
+
+  private static boolean meets(Expression expression, AttributeSet attributes) {
+    scala.collection.Iterator references = expression.references().iterator();
+    while (references.hasNext()) if (attributes.contains((Attribute) references.next())) return true;
+    return false;
+  }
+
+  /** The same of an operator's input, whose output `computed` gives by the ids of its attributes. */
+  public Pending below(Map computed) {
+    List substituted = new ArrayList();
+    for (int i = 0; i < conditions.size(); i++) substituted.add(Plans.substitute((Expression) conditions.get(i), computed));
+    return new Pending(substituted, other, scalar);
+  }
+
+  /** What the conditions ask of rows with this output; null where nothing. */
+  public Pending about(AttributeSet output) {
+    List kept = new ArrayList();
+    for (int i = 0; i < conditions.size(); i++) {
+      Expression condition = (Expression) conditions.get(i);
+      AttributeSet mine = scalar ? condition.references() : condition.references().$minus$minus(other.outputSet());
+      if (!mine.isEmpty() && mine.subsetOf(output)) kept.add(condition);
+    }
+    return kept.isEmpty() ? null : new Pending(kept, other, scalar);
+  }
+
+  public LogicalPlan other() {
+    return other;
+  }
+
+  public long bytes() {
+    return SmallSide.bytes(other);
+  }
+
+  /** Why the small side is not run at all; null where it may be. `spark.data_skip.join.maxBytes` is the most that it may read. */
+  public String refusal(SQLConf conf) {
+    if (unfit != null) return unfit;
+    long most = Long.parseLong(conf.getConfString("spark.data_skip.join.maxBytes", "33554432"));
+    return bytes() <= most ? null : "it may read " + bytes() + " bytes, more than spark.data_skip.join.maxBytes=" + most;
+  }
+
+  /** Whether it may be run for a scan of so many bytes. */
+  public boolean worth(long scan) {
+    return refusal(SQLConf.get()) == null && bytes() < scan;
+  }
+
+  public String sql() {
+    String text = "";
+    for (int i = 0; i < conditions.size(); i++) text += (i > 0 ? " AND " : "") + ((Expression) conditions.get(i)).sql();
+    return text;
+  }
+
+  /** The names of the scan's columns that the conditions speak of. */
+  public Set columns(Map names) {
+    Set result = new HashSet();
+    for (int i = 0; i < conditions.size(); i++) {
+      scala.collection.Iterator references = ((Expression) conditions.get(i)).references().iterator();
+      while (references.hasNext()) {
+        Object name = names.get(((Attribute) references.next()).exprId());
+        if (name != null) result.add(name);
+      }
+    }
+    return result;
+  }
+
+  /** The conditions as text that is equal for equal conditions of another query. */
+  public List encoded(Map names) {
+    Map columns = new HashMap(names);
+    scala.collection.immutable.Seq output = other.output();
+    for (int i = 0; !scalar && i < output.size(); i++) columns.put(((Attribute) output.apply(i)).exprId(), "?" + i);
+    List result = new ArrayList();
+    for (int i = 0; i < conditions.size(); i++) {
+      Expression condition = (Expression) conditions.get(i);
+      if (scalar) condition = replaced(condition, subquery(condition), new Literal(null, subquery(condition).dataType()));
+      result.add(new TreeEncoder(columns, new org.apache.spark.sql.types.StructType()).encode(condition));
+    }
+    return result;
+  }
+
+  /** Runs the small side: what its rows say of the scan's, as a predicate of the scan alone; null where they say nothing. */
+  public Expression resolve(SparkSession session) {
+    return scalar ? withValue(session) : withRows(session);
+  }
+
+  private Expression withValue(SparkSession session) {
+    Expression condition = (Expression) conditions.get(0);
+    ScalarSubquery query = subquery(condition);
+    InternalRow[] rows = SmallSide.rows(session, other);
+    if (rows.length > 1) return null; // the query will fail
+    Object value = rows.length == 0 ? null : value(rows[0], 0, query.dataType());
+    return folded(replaced(condition, query, new Literal(value, query.dataType())));
+  }
+
+  private Expression withRows(SparkSession session) {
+    List inputs = new ArrayList();
+    for (int i = 0; i < conditions.size(); i++) inputs.addAll(inputs((Expression) conditions.get(i)));
+    InternalRow[] rows = SmallSide.distinct(session, other, inputs, MOST_KEYS + 1);
+    if (rows.length > MOST_KEYS) return ranges(session);
+    List parts = new ArrayList();
+    int next = 0;
+    boolean onlyEqual = true;
+    for (int i = 0; i < conditions.size(); i++) {
+      Expression condition = (Expression) conditions.get(i);
+      Expression key = key(condition);
+      if (key == null) onlyEqual = false;
+      else parts.addAll(isIn(key, column(rows, next, key.dataType()), condition instanceof EqualNullSafe));
+      next += inputs(condition).size();
+    }
+    if ((!onlyEqual || conditions.size() > 1) && rows.length <= MOST_ROWS && rows.length > 0) parts.add(oneByOne(rows, inputs));
+    return all(parts);
+  }
+
+  /** The scan's side of an equality of both sides, where keys can be told by their values; null for another condition. */
+  private Expression key(Expression condition) {
+    if (!(condition instanceof EqualTo) && !(condition instanceof EqualNullSafe)) return null;
+    Expression left = (Expression) condition.children().apply(0);
+    Expression right = (Expression) condition.children().apply(1);
+    if (!(left.dataType() instanceof AtomicType)) return null;
+    if (!meets(left, other.outputSet()) && right.references().subsetOf(other.outputSet())) return left;
+    if (!meets(right, other.outputSet()) && left.references().subsetOf(other.outputSet())) return right;
+    return null;
+  }
+
+  /** What of the other side a condition needs to know: the key; or its attributes. */
+  private List inputs(Expression condition) {
+    List result = new ArrayList();
+    Expression key = key(condition);
+    if (key != null) {
+      result.add(condition.children().apply(key == condition.children().apply(0) ? 1 : 0));
+      return result;
+    }
+    scala.collection.Iterator references = condition.references().iterator();
+    while (references.hasNext()) {
+      Attribute reference = (Attribute) references.next();
+      if (other.outputSet().contains(reference)) result.add(reference);
+    }
+    return result;
+  }
+
+  private static Object value(InternalRow row, int i, DataType type) {
+    return row.isNullAt(i) ? null : row.get(i, type);
+  }
+
+  private static List column(InternalRow[] rows, int i, DataType type) {
+    Set distinct = new java.util.LinkedHashSet();
+    for (int row = 0; row < rows.length; row++) distinct.add(value(rows[row], i, type));
+    return new ArrayList(distinct);
+  }
+
+  /** `key IN (values)`, with a range besides where there are many; NULL counts where it equals NULL. */
+  private static List isIn(Expression key, List values, boolean nullSafe) {
+    DataType type = key.dataType();
+    boolean withNull = values.remove(null);
+    List result = new ArrayList();
+    Expression in;
+    if (values.size() <= FEW_KEYS || type instanceof FloatType || type instanceof DoubleType) { // a set would tell -0.0 from 0.0
+      List literals = new ArrayList();
+      for (int i = 0; i < values.size(); i++) literals.add(new Literal(values.get(i), type));
+      in = new In(key, Plans.seq(literals));
+    } else {
+      in = new InSet(key, scala.jdk.javaapi.CollectionConverters.asScala(new HashSet(values)).toSet());
+    }
+    result.add(withNull && nullSafe ? new Or(in, new IsNull(key)) : in);
+    if (values.size() > FEW_KEYS && !(withNull && nullSafe)) {
+      final scala.math.Ordering order = org.apache.spark.sql.catalyst.util.TypeUtils.getInterpretedOrdering(type);
+      result.addAll(range(key, Collections.min(values, order), Collections.max(values, order)));
+    }
+    return result;
+  }
+
+  private static List range(Expression key, Object low, Object high) {
+    List result = new ArrayList();
+    result.add(new GreaterThanOrEqual(key, new Literal(low, key.dataType())));
+    result.add(new LessThanOrEqual(key, new Literal(high, key.dataType())));
+    return result;
+  }
+
+  /** Of more keys than MOST_KEYS their range. */
+  private Expression ranges(SparkSession session) {
+    List keys = new ArrayList();
+    List inputs = new ArrayList();
+    for (int i = 0; i < conditions.size(); i++) {
+      Expression key = conditions.get(i) instanceof EqualTo ? key((Expression) conditions.get(i)) : null;
+      if (key == null) continue;
+      keys.add(key);
+      inputs.addAll(inputs((Expression) conditions.get(i)));
+    }
+    if (keys.isEmpty()) return null;
+    InternalRow row = SmallSide.extremes(session, other, inputs);
+    List parts = new ArrayList();
+    for (int i = 0; i < keys.size(); i++) {
+      Expression key = (Expression) keys.get(i);
+      if (!row.isNullAt(2 * i)) parts.addAll(range(key, value(row, 2 * i, key.dataType()), value(row, 2 * i + 1, key.dataType())));
+    }
+    return all(parts);
+  }
+
+  /** The OR over the rows of all conditions with their values put in. */
+  private Expression oneByOne(InternalRow[] rows, List inputs) {
+    Expression any = null;
+    for (int r = 0; r < rows.length; r++) {
+      int next = 0;
+      List parts = new ArrayList();
+      for (int i = 0; i < conditions.size(); i++) {
+        Expression condition = (Expression) conditions.get(i);
+        List needed = inputs(condition);
+        for (int j = 0; j < needed.size(); j++, next++) {
+          Expression part = (Expression) needed.get(j);
+          condition = replaced(condition, part, new Literal(value(rows[r], next, part.dataType()), part.dataType()));
+        }
+        parts.add(folded(condition));
+      }
+      any = any == null ? all(parts) : new Or(any, all(parts));
+    }
+    return any;
+  }
+
+  private static Expression all(List parts) {
+    Expression result = null;
+    for (int i = 0; i < parts.size(); i++) result = result == null ? (Expression) parts.get(i) : new And(result, (Expression) parts.get(i));
+    return result;
+  }
+
+  private static Expression replaced(Expression expression, final Expression part, final Expression by) {
+    if (expression == part || expression instanceof AttributeReference && expression.semanticEquals(part)) return by;
+    return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object child) {
+        return replaced((Expression) child, part, by);
+      }
+    });
+  }
+
+  /** With every constant part as a literal, as the optimizer leaves constants of a WHERE. */
+  private static Expression folded(Expression expression) {
+    if (expression instanceof Literal) return expression;
+    if (expression.foldable()) return new Literal(expression.eval(null), expression.dataType());
+    return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object child) {
+        return folded((Expression) child);
+      }
+    });
+  }
+}

@@ -1,0 +1,181 @@
+"""Joins: the rows of a small side choose the files of the other (sideways information passing)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from data_skip import BloomFilter, MinMax, ScanReport, Skipping, ValueList
+from tests.support import Lake
+
+FILES = 8
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """A fact table of 8 files: k and d ascend from file to file, b is scattered; dimensions `dim` (a file) and `inline` (literal rows)."""
+    lake = Lake(spark, skipping, tmp_path_factory.mktemp("joins") / "fact")
+    for f in range(FILES):
+        rows = range(f * 100, f * 100 + 100)
+        columns = {
+            "k": pa.array([None if i % 50 == 49 else i for i in rows], pa.int32()),
+            "d": [f"day {i // 20:03}" for i in rows],
+            "b": [f"u{i * 7919 % 800}" for i in rows],
+            "v": [float(i) for i in rows],
+            "pad": [f"{i * 2654435761 % 2**32:032b}" * 8 for i in rows],
+        }
+        lake.file(f"f{f}.parquet", columns)
+    lake.index(MinMax("k"), ValueList("d"), BloomFilter("b", fpp=1e-6), MinMax("v"))
+    lake.view("fact")
+    dim = Lake(spark, skipping, lake.folder.parent / "dim")
+    ids = range(0, 800, 10)
+    dim.file("dim.parquet", {"id": list(ids), "day": [f"day {i // 20:03}" for i in ids], "year": [2020 + i // 200 for i in ids]})
+    dim.view("dim")
+    spark.sql("SELECT * FROM VALUES (150L, 'a'), (155L, 'b'), (NULL, 'c'), (9999L, 'd') AS t(id, name)").createOrReplaceTempView("inline")
+    yield lake
+    for view in ("fact", "dim", "inline"):
+        spark.catalog.dropTempView(view)
+
+
+def fact_scan(lake: Lake, sql: str) -> ScanReport | None:
+    """Compares rows; the report of the scan of `fact`, if it had one."""
+    before = [report.execution_id for report in lake.skipping.reports()]
+    report = lake.query(sql)
+    scans = [scan for scan in report.scans if scan.table.endswith("/fact")] if report.execution_id not in before else []
+    return scans[-1] if scans else None
+
+
+def read(lake: Lake, sql: str) -> int:
+    scan = fact_scan(lake, sql)
+    return scan.files_read if scan else FILES
+
+
+@pytest.mark.parametrize(
+    ("sql", "files"),
+    [
+        ("SELECT f.k, d.day FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021", 2),
+        ("SELECT f.k, d.day FROM dim d JOIN fact f ON f.k = d.id WHERE d.year = 2021", 2),
+        ("SELECT f.k, i.name FROM fact f JOIN inline i ON f.k = i.id", 1),
+        ("SELECT f.k, i.name FROM fact f JOIN inline i ON f.k <=> i.id", 8),
+        ("SELECT f.k, i.name FROM fact f LEFT JOIN inline i ON f.k = i.id", 8),
+        ("SELECT f.k, i.name FROM inline i LEFT JOIN fact f ON f.k = i.id", 1),
+        ("SELECT f.k, i.name FROM fact f RIGHT JOIN inline i ON f.k = i.id", 1),
+        ("SELECT f.k, i.name FROM inline i RIGHT JOIN fact f ON f.k = i.id", 8),
+        ("SELECT f.k, i.name FROM fact f FULL JOIN inline i ON f.k = i.id", 8),
+        ("SELECT f.k FROM fact f LEFT SEMI JOIN inline i ON f.k = i.id", 1),
+        ("SELECT f.k FROM fact f LEFT ANTI JOIN inline i ON f.k = i.id", 8),
+        ("SELECT i.name FROM inline i LEFT SEMI JOIN fact f ON f.k = i.id", 1),
+        ("SELECT i.name FROM inline i LEFT ANTI JOIN fact f ON f.k = i.id", 1),
+        ("SELECT k FROM fact WHERE k IN (SELECT id FROM inline)", 1),
+        ("SELECT k FROM fact WHERE k NOT IN (SELECT id FROM inline WHERE id IS NOT NULL)", 8),
+        ("SELECT k FROM fact f WHERE EXISTS (SELECT 1 FROM inline i WHERE i.id = f.k AND i.name = 'a')", 1),
+        ("SELECT k FROM fact f WHERE NOT EXISTS (SELECT 1 FROM inline i WHERE i.id = f.k)", 8),
+        ("SELECT k FROM fact WHERE k = 1 OR k IN (SELECT id FROM inline)", 8),
+        ("SELECT k FROM fact WHERE d IN (SELECT day FROM dim WHERE year = 2023)", 2),
+        ("SELECT k FROM fact WHERE b IN (SELECT concat('u', id) FROM inline WHERE name < 'c')", 2),
+        ("SELECT f.k FROM fact f JOIN dim d ON f.k = d.id AND f.d = d.day WHERE d.id IN (0, 10, 700)", 2),
+        ("SELECT f.k FROM fact f JOIN inline i ON f.k = i.id + 1", 1),
+        ("SELECT f.k FROM fact f JOIN inline i ON f.k BETWEEN i.id - 5 AND i.id + 5", 1),
+        ("SELECT f.k FROM fact f JOIN inline i ON f.k = i.id AND f.v > i.id", 1),
+        ("SELECT k FROM fact WHERE v > (SELECT max(id) - 100 FROM dim)", 2),
+        ("SELECT k FROM fact WHERE k = (SELECT min(id) FROM dim WHERE year = 2022)", 1),
+        ("SELECT f.k FROM fact f JOIN dim d ON f.k = d.id JOIN inline i ON f.d = concat('day 0', i.id - 140) WHERE d.year < 2030", 2),
+        ("SELECT n, count(*) FROM (SELECT k % 7 AS n, k AS x FROM fact WHERE v >= 0) f JOIN inline i ON f.x = i.id GROUP BY n", 1),
+        ("SELECT f.k FROM fact f JOIN (SELECT max(id) AS top FROM dim GROUP BY year) d ON f.k = d.top", 4),
+        ("SELECT f.k FROM fact f JOIN inline i ON f.k = i.id WHERE i.id IS NULL", 8),
+        ("SELECT f.k FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 1999", 8),
+    ],
+)
+def test_files_read_of_the_large_side(lake: Lake, sql: str, files: int) -> None:
+    assert read(lake, sql) == files, str(lake.skipping.report())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT f.k FROM fact f JOIN (SELECT id FROM dim LIMIT 3) d ON f.k = d.id",
+        "SELECT f.k FROM fact f JOIN (SELECT id FROM dim WHERE rand() >= 1e-9) d ON f.k = d.id",
+        "SELECT k FROM fact WHERE v > (SELECT avg(id) FROM dim)",
+        "SELECT k FROM fact WHERE v > (SELECT sum(id / 7) FROM dim)",
+        "SELECT f.k FROM fact f JOIN (SELECT first(id) AS id FROM dim GROUP BY year) d ON f.k = d.id",
+    ],
+)
+def test_what_may_give_other_rows_a_second_time_is_not_run(lake: Lake, sql: str) -> None:
+    scan = fact_scan(lake, sql)
+    assert scan is None or scan.files_read == FILES
+    assert scan is None or not any("was run first" in note for note in scan.notes)
+
+
+def test_a_large_other_side_is_not_run(lake: Lake) -> None:
+    sql = "SELECT f.k FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021 AND f.v >= 0"
+    lake.spark.conf.set("spark.data_skip.join.maxBytes", "100")
+    try:
+        scan = fact_scan(lake, sql)
+    finally:
+        lake.spark.conf.unset("spark.data_skip.join.maxBytes")
+    assert scan is not None and scan.files_read == FILES
+    assert any("more than spark.data_skip.join.maxBytes=100" in note for note in scan.notes)
+    lake.spark.sql("SELECT * FROM fact").createOrReplaceTempView("same")
+    scan = fact_scan(lake, "SELECT f.k FROM fact f JOIN same s ON f.k = s.k + 1 WHERE s.v >= 0")
+    assert scan is None or scan.files_read == FILES  # as large as the table itself
+    scan = fact_scan(lake, "SELECT f.k FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021 AND f.k = 30")
+    assert scan is not None and scan.files_read == 1
+    assert any("what is left by other predicates" in note for note in scan.notes)
+
+
+def test_the_report_tells_of_the_join(lake: Lake) -> None:
+    scan = fact_scan(lake, "SELECT f.k FROM fact f JOIN inline i ON f.k = i.id")
+    assert scan is not None
+    assert any("f.k" in note and "was run first, in" in note for note in scan.notes)
+    assert "IN (" in scan.predicates[0].predicate
+
+
+def test_many_keys_become_their_range(lake: Lake) -> None:
+    ids = pa.table({"id": pa.array(range(150, 12_150), pa.int64())})
+    path = lake.folder.parent / "many.parquet"
+    pq.write_table(ids, path, use_dictionary=False, column_encoding={"id": "DELTA_BINARY_PACKED"})
+    lake.spark.read.parquet(str(path)).createOrReplaceTempView("many")
+    try:
+        scan = fact_scan(lake, "SELECT v FROM fact JOIN many ON k = id")
+        assert scan is not None and scan.files_read == 7, str(scan)
+        assert not any(" IN (" in predicate.predicate for predicate in scan.predicates)
+        scan = fact_scan(lake, "SELECT v FROM fact LEFT SEMI JOIN many ON k = id AND id % 2 = 0 AND id < 460")
+        assert scan is not None and scan.files_read == 4, str(scan)
+    finally:
+        lake.spark.catalog.dropTempView("many")
+
+
+def test_d12_keys_are_those_of_this_run(lake: Lake, spark: SparkSession) -> None:
+    other = Lake(spark, lake.skipping, lake.folder.parent / "changing")
+    sql = "SELECT f.k FROM fact f JOIN changing c ON f.k = c.id"
+    for keys, files in (([10], 1), ([110, 250], 2), ([701], 1)):
+        other.file("one.parquet", {"id": keys})
+        other.view("changing")
+        assert read(lake, sql) == files
+        assert sorted(row.k for row in spark.sql(sql).collect()) == keys
+    spark.catalog.dropTempView("changing")
+
+
+def test_without_adaptive_execution(lake: Lake) -> None:
+    lake.spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        assert read(lake, "SELECT f.k, d.day FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021") == 2
+        lake.spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+        assert read(lake, "SELECT f.k, d.day FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021") == 2
+    finally:
+        lake.spark.conf.unset("spark.sql.adaptive.enabled")
+        lake.spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+def test_explain_runs_nothing(lake: Lake) -> None:
+    jobs = lake.spark.sparkContext.statusTracker()
+    lake.spark.sparkContext.setJobGroup("explained", "explained")
+    try:
+        lake.spark.sql("SELECT f.k, d.day FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021").explain("formatted")
+        assert jobs.getJobIdsForGroup("explained") == []
+    finally:
+        lake.spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)

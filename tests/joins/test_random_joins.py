@@ -1,0 +1,99 @@
+"""Random tables and joins of all types: the same rows with skipping and without."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from random import Random
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from data_skip import BloomFilter, MinMax, Skipping, ValueList
+from tests.support import Lake, rows_of
+
+TYPES = ["INNER", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT ANTI", "CROSS"]
+KEYS = {
+    "i": ("int", lambda n: n),
+    "x": ("double", lambda n: float("nan") if n == 13 else -0.0 if n == 0 else n / 2),
+    "s": ("string", lambda n: "" if n == 7 else f"s{n}"),
+    "c": ("decimal(9,2)", lambda n: n * 25 / 100),
+    "t": ("date", lambda n: n),
+}
+CONDITIONS = [
+    "l.i = r.i",
+    "l.i <=> r.i",
+    "l.x = r.x",
+    "l.s = r.s",
+    "l.t = r.t",
+    "l.c = r.c",
+    "l.c = r.i",
+    "l.i = r.i AND l.s = r.s",
+    "l.i = r.i AND l.x <= r.x",
+    "l.i = r.i + 1",
+    "l.i BETWEEN r.i AND r.i + 2",
+    "l.i = r.i OR l.s = r.s",
+    "l.i = r.i AND r.x > 3",
+    "l.s = r.s AND l.x > 3",
+]
+SUBQUERIES = [
+    "l.i IN (SELECT i FROM {other} WHERE x > 2)",
+    "l.i NOT IN (SELECT i FROM {other} WHERE x > 2)",
+    "EXISTS (SELECT 1 FROM {other} r WHERE r.s = l.s AND r.i < 9)",
+    "NOT EXISTS (SELECT 1 FROM {other} r WHERE r.s = l.s AND r.i < 9)",
+    "l.i = (SELECT max(i) FROM {other})",
+    "l.c < (SELECT min(c) FROM {other} WHERE i > 4)",
+    "NOT (l.x >= (SELECT max(x) FROM {other} WHERE i < 9))",
+    "l.i > 3 OR l.i IN (SELECT i FROM {other})",
+    "(l.i, l.s) IN (SELECT i, s FROM {other})",
+]
+
+
+def values(random: Random, name: str, low: int, high: int, count: int) -> pa.Array:
+    type_, make = KEYS[name]
+    found = [None if random.random() < 0.15 else make(random.randint(low, high)) for _ in range(count)]
+    arrow = {"int": pa.int32(), "double": pa.float64(), "string": pa.string(), "date": pa.date32()}.get(type_, pa.decimal128(9, 2))
+    return pa.array([v if v is None or type_[:3] != "dec" else Decimal(str(v)) for v in found], arrow)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_joins(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    random = Random(seed)
+    folder = tmp_path_factory.mktemp("random-joins")
+    large = Lake(spark, skipping, folder / "large")
+    for f in range(6):
+        columns = {name: values(random, name, f * 4, f * 4 + 5, 12) for name in KEYS}
+        large.file(f"{f}.parquet", {**columns, "pad": [random.randbytes(64).hex() for _ in range(12)]})
+    large.index(MinMax("i"), ValueList("i"), MinMax("x"), BloomFilter("s"), MinMax("c"), MinMax("t"), ValueList("x"))
+    large.view("large")
+    small = Lake(spark, skipping, folder / "small")
+    start = random.randint(0, 20)
+    for f in range(2):
+        small.file(f"{f}.parquet", {name: values(random, name, start, start + 3, 4) for name in KEYS})
+    small.view("small")
+    sides = [("large", "small"), ("small", "large")]
+    queries = []
+    for left, right in sides:
+        for condition in random.sample(CONDITIONS, 6):
+            type_ = random.choice(TYPES)
+            columns = "l.i, l.x, l.s" if type_ in ("LEFT SEMI", "LEFT ANTI") else "l.i, l.x, r.s, r.i"
+            queries.append(f"SELECT {columns} FROM {left} l {type_} JOIN {right} r ON {condition}")
+            queries.append(
+                f"SELECT l.i, r.x FROM {left} l {random.choice(TYPES[:4])} JOIN {right} r ON {condition} WHERE l.i > 2 OR r.x < 5"
+            )
+        queries += [f"SELECT * FROM {left} l WHERE {sub.format(other=right)}" for sub in random.sample(SUBQUERIES, 3)]
+    skipped = 0
+    try:
+        for sql in queries:
+            with skipping.disabled():
+                expected = rows_of(spark.sql(sql))
+            known = {report.execution_id for report in skipping.reports()}
+            assert rows_of(spark.sql(sql)) == expected, sql
+            report = skipping.report()
+            if report.execution_id not in known:
+                assert [error for scan in report.scans for error in scan.errors] == [], sql
+                skipped += sum(scan.files_skipped for scan in report.scans)
+    finally:
+        spark.catalog.dropTempView("large")
+        spark.catalog.dropTempView("small")
+    assert skipped > 20
