@@ -15,6 +15,8 @@ import data_skip
 from data_skip.spark.java import ensure_java
 from tests.support import Lake
 
+SEDONA = ("org.apache.sedona:sedona-spark-shaded-4.0_2.13:1.8.0", "org.datasyslab:geotools-wrapper:1.8.0-33.1")
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
@@ -22,10 +24,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     warehouse = tmp_path_factory.mktemp("warehouse")
     avro = "4.0.2" if pyspark.__version__.startswith("4.0.") else "4.1.1"  # works with later patch versions of Spark
+    packages = [f"org.apache.spark:spark-avro_2.13:{avro}", *SEDONA]
     session = (
         SparkSession.builder.master("local[2]")
         .appName("data-skip tests")
-        .config("spark.jars.packages", f"org.apache.spark:spark-avro_2.13:{avro}")
+        .config("spark.jars.packages", ",".join(packages))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")

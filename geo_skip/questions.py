@@ -1,0 +1,211 @@
+"""Questions that a predicate about geometry asks of a box: may what lies in it satisfy the predicate?
+
+    class Question:
+        possible(boxes)   False only where no geometry in the box satisfies the predicate
+        certain(boxes)    True only where each part of the box is as possible as the box: no smaller box will tell more
+
+"In the box" is meant for a geometry as a whole, its envelope. Where `by_parts` is true, also for the parts of a geometry that lie in
+several boxes: it does not satisfy the predicate if none of these boxes is possible.
+
+What is asked is planar, as Sedona's and shapely's functions are, but for distances on the sphere. A box is tested a little wider than
+it is. Empty geometry, and coordinates that are no finite numbers, are in no box: indexes count them, and keep their files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+
+from data_skip.value_set import ValueSet
+from geo_skip.geometry import Boxes, Mask
+
+Floats = npt.NDArray[np.float64]
+_RELATIVE, _ABSOLUTE = 1e-12, 1e-10  # of coordinates: far above the rounding of any formula in doubles, far below a millimetre in degrees
+_POLYGONS = (3, 6)
+_ANTIPODE = 1000.0  # metres
+
+
+class Question(Protocol):
+    """See the top of this module. Boxes hold finite numbers."""
+
+    by_parts: bool
+
+    def possible(self, boxes: Boxes) -> Mask:
+        """Whether a geometry in each box may satisfy the predicate."""
+
+    def certain(self, boxes: Boxes) -> Mask:
+        """Whether the same holds for all boxes inside of each."""
+
+
+def widened(boxes: Boxes) -> Boxes:
+    """The boxes with a margin for rounding."""
+    margin = _ABSOLUTE + _RELATIVE * np.abs(boxes).max(axis=1, initial=0.0, keepdims=True)
+    return boxes + margin * np.array([-1.0, -1.0, 1.0, 1.0])
+
+
+def _shapes(boxes: Boxes) -> npt.NDArray[np.object_]:
+    return shapely.box(*widened(boxes).T)
+
+
+class Region:
+    """The constant geometry of a query (one that is somewhere), prepared for many tests.
+
+    `solid`: whether it is valid; if not, its envelope stands for it.
+    """
+
+    def __init__(self, geometry: Any) -> None:
+        self.solid = bool(shapely.is_valid(geometry))
+        self.shape = geometry if self.solid else shapely.box(*widened(shapely.bounds(geometry)[None])[0])
+        self.areal = self.solid and shapely.get_type_id(geometry) in _POLYGONS
+        self.bounds: Floats = widened(shapely.bounds(geometry)[None])[0]
+        centre = shapely.centroid(geometry)  # for a point: itself; the functions over the sphere measure from here
+        self.centre = (float(shapely.get_x(centre)), float(shapely.get_y(centre)))
+        shapely.prepare(self.shape)
+
+    def meets(self, boxes: Boxes) -> Mask:
+        """Whether a box has a point in common with the region."""
+        west, south, east, north = self.bounds
+        near: Mask = (boxes[:, 0] <= east) & (boxes[:, 2] >= west) & (boxes[:, 1] <= north) & (boxes[:, 3] >= south)
+        near[near] = shapely.intersects(self.shape, _shapes(boxes[near]))
+        return near
+
+    def encloses(self, boxes: Boxes) -> Mask:
+        """Whether a box lies in the region's interior. Never where the region has none."""
+        if not self.areal:
+            return np.zeros(len(boxes), dtype=bool)
+        inside: Mask = shapely.contains_properly(self.shape, _shapes(boxes))
+        return inside
+
+    def distances(self, boxes: Boxes) -> tuple[Floats, Floats]:
+        """The smallest distance of a box to the region, and a bound for the largest: distances differ by no more than places do."""
+        lower = shapely.distance(self.shape, _shapes(boxes)) * (1 - _RELATIVE) - _ABSOLUTE
+        if not self.solid:
+            return lower, np.full(len(boxes), np.inf)
+        wide = widened(boxes)
+        middle = shapely.points((wide[:, 0] + wide[:, 2]) / 2, (wide[:, 1] + wide[:, 3]) / 2)
+        upper = shapely.distance(self.shape, middle) + np.hypot(wide[:, 2] - wide[:, 0], wide[:, 3] - wide[:, 1]) / 2
+        return lower, upper * (1 + _RELATIVE) + _ABSOLUTE
+
+
+@dataclass(frozen=True)
+class Meets:
+    """The geometry has a point in common with the region: what most relations require."""
+
+    region: Region
+    by_parts = True
+
+    def possible(self, boxes: Boxes) -> Mask:
+        return self.region.meets(boxes)
+
+    def certain(self, boxes: Boxes) -> Mask:
+        return self.region.encloses(boxes)
+
+
+@dataclass(frozen=True)
+class NotInside:
+    """The geometry does not lie in the region's interior: what NOT of containment and of intersection require."""
+
+    region: Region
+    by_parts = True
+
+    def possible(self, boxes: Boxes) -> Mask:
+        return ~self.region.encloses(boxes)
+
+    def certain(self, boxes: Boxes) -> Mask:
+        return ~self.region.meets(boxes)
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The distance between the geometry and the region, in the units of the coordinates, is one of `values`."""
+
+    region: Region
+    values: ValueSet
+    by_parts = True
+
+    def possible(self, boxes: Boxes) -> Mask:
+        return _meet(*self.region.distances(boxes), self.values)
+
+    def certain(self, boxes: Boxes) -> Mask:
+        return _within(*self.region.distances(boxes), self.values)
+
+
+@dataclass(frozen=True)
+class SphereDistance:
+    """The distance in metres on a sphere between the centres of the geometry and of the region is one of `values`.
+
+    `error`: by what share distances may be off; an ellipsoid's differ by up to 0.6 % from those on a sphere of the mean radius.
+    """
+
+    region: Region
+    values: ValueSet
+    radius: float
+    error: float
+    by_parts = False  # the centre of a geometry lies in its envelope, but perhaps in none of its parts
+
+    def possible(self, boxes: Boxes) -> Mask:
+        lower, upper = self._distances(boxes)
+        at_antipode = upper > np.pi * self.radius * (1 - self.error) - _ANTIPODE  # rounding may make it NaN, which is above all numbers
+        return self._beyond_poles(boxes) | _meet(lower, upper, self.values) | (at_antipode & self.values.nan)
+
+    def certain(self, boxes: Boxes) -> Mask:
+        return ~self._beyond_poles(boxes) & _within(*self._distances(boxes), self.values)
+
+    def _beyond_poles(self, boxes: Boxes) -> Mask:
+        """Where a latitude is none, libraries differ: nothing is known."""
+        beyond: Mask = np.abs(boxes[:, [1, 3]]).max(axis=1, initial=0.0) > 90
+        return beyond if abs(self.region.centre[1]) <= 90 else np.ones(len(boxes), dtype=bool)
+
+    def _distances(self, boxes: Boxes) -> tuple[Floats, Floats]:
+        x, y = self.region.centre
+        wide = widened(boxes)
+        nearest, farthest = _angle(x, y, wide), np.pi - _angle(x + 180, -y, wide)  # what is far is near to the antipode
+        margin = 1.0  # metre: the haversine formula is off by less than 0.2 near antipodes
+        return nearest * self.radius * (1 - self.error) - margin, farthest * self.radius * (1 + self.error) + margin
+
+
+def _angle(x: float, y: float, boxes: Boxes) -> Floats:
+    """The smallest angle at the centre of a sphere between a point and each box, all in degrees.
+
+    In the box's range of longitudes the nearest point is straight north or south; else it is on the nearer of its two meridians. There
+    cos(angle) = sin(y) sin(lat) + cos(y) cos(lat) cos(dx), which is greatest at an end or at tan(lat) = tan(y) / cos(dx).
+    """
+    west, south, east, north = boxes.T
+    within = (x - west) % 360 <= east - west
+    best = np.full(len(boxes), np.pi)
+    for meridian in (west, east):
+        apart = np.where(within, 0.0, np.radians(x - meridian))
+        turning = np.degrees(np.arctan2(np.sin(np.radians(y)), np.cos(np.radians(y)) * np.cos(apart)))
+        for lat in (south, north, np.clip(turning, south, north)):
+            best = np.minimum(best, _haversine(np.radians(y), np.radians(np.clip(lat, -90, 90)), apart))
+    return best
+
+
+def _haversine(a: float, b: Floats, apart: Floats) -> Floats:
+    squared = np.sin((a - b) / 2) ** 2 + np.cos(a) * np.cos(b) * np.sin(apart / 2) ** 2
+    angle: Floats = 2 * np.arctan2(np.sqrt(squared), np.sqrt(np.maximum(0.0, 1 - squared)))
+    return angle
+
+
+def _meet(lower: Floats, upper: Floats, values: ValueSet) -> Mask:
+    """Whether a number between the bounds may belong to the set."""
+    met = np.zeros(len(lower), dtype=bool)
+    for interval in values.intervals:
+        above = True if interval.low is None else upper >= interval.low
+        below = True if interval.high is None else lower <= interval.high
+        met |= above & below
+    return met
+
+
+def _within(lower: Floats, upper: Floats, values: ValueSet) -> Mask:
+    """Whether all numbers between the bounds belong to one interval of the set."""
+    within = np.zeros(len(lower), dtype=bool)
+    for interval in values.intervals:
+        above = True if interval.low is None else lower > interval.low
+        below = True if interval.high is None else upper < interval.high
+        within |= above & below
+    return within
