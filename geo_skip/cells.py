@@ -145,9 +145,12 @@ class Cells:
         lat, lng = self._corners()
         middle = lng[:, :1]
         turned = (lng - middle + 180) % 360 - 180  # seen from the first corner: no cell without a pole is 180 degrees wide
-        low, high = middle[:, 0] + turned.min(axis=1) - _MARGIN, middle[:, 0] + turned.max(axis=1) + _MARGIN
         south, north = lat.min(axis=1) - _MARGIN, lat.max(axis=1) + _MARGIN
-        pole = self._holds_pole()
+        nearest = np.maximum(np.abs(south), np.abs(north))  # to a pole, where a small error turns a point a long way round
+        pole = self._holds_pole() | (nearest >= 90)
+        margin = _MARGIN / np.cos(np.radians(np.where(pole, 0.0, nearest)))
+        low, high = middle[:, 0] + turned.min(axis=1) - margin, middle[:, 0] + turned.max(axis=1) + margin
+        pole |= high - low >= 360
         north, south = np.where(pole & (self.face == 2), 90.0, north), np.where(pole & (self.face == 5), -90.0, south)
         if self.level == 0:
             polar = np.isin(self.face, (2, 5))

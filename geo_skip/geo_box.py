@@ -16,7 +16,7 @@ from data_skip.filters import Indexes, admits
 from data_skip.footer import Footer
 from data_skip.index import BoundIndex, Record
 from data_skip.sampling import Sample
-from data_skip.satisfying import jointly_satisfying
+from data_skip.satisfying import jointly_satisfying, speak_of
 from data_skip.value_set import EVERYTHING, Interval, ValueSet
 from geo_skip import geoparquet
 from geo_skip.geometry import UDT, Boxes, Mask, envelopes, parsed, points
@@ -143,12 +143,11 @@ def in_ranges(node: Expression, indexes: Indexes) -> Iterator[Clause]:
     for index in indexes.of(GeoBox):
         if len(index.expressions) != 2:
             continue
-        lats, lngs = (jointly_satisfying(node, side, indexes.spark) for side in index.expressions)
-        one_of_them = lats is None or lngs is None
-        if (lats is None and lngs is None) or (one_of_them and isinstance(node, Call) and node.name == "And"):
-            continue
-        lats, lngs = lats or EVERYTHING, lngs or EVERYTHING
-        if lats.null or lngs.null:
+        lats, lngs = (jointly_satisfying(node, side, indexes.spark) or EVERYTHING for side in index.expressions)
+        said = sum(values != EVERYTHING for values in (lats, lngs))
+        if isinstance(node, Call) and node.name == "And" and not any(speak_of(side, node.operands) for side in index.expressions):
+            said -= 1  # what is said of one coordinate, an operand says
+        if said < 1 or lats.null or lngs.null:
             continue
         boxes = _any_box(index, _meeting(lngs, lats))
         yield Named(admits(index, node, indexes), any_of([boxes, index["odd_count"] > 0, index["half_null_count"] > 0]))

@@ -21,7 +21,6 @@ Boxes: TypeAlias = npt.NDArray[np.float64]  # (n, 4): min x, min y, max x, max y
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 UDT = ("udt GeometryUDT", "udt GeometryUDT$")  # Spark's own name of the type of geometry columns, and that of geometry constants
-_LAST_STRAIGHT_TYPE = 7  # of GEOS's types: those above have curved edges
 
 
 def parse(value: str | bytes) -> Any:
@@ -54,7 +53,7 @@ class Envelopes:
 
     boxes: Boxes
     empties: int
-    odd: int  # with a coordinate that is no finite number, or curved
+    odd: int  # with a coordinate that is no finite number
 
 
 def envelopes(geometries: npt.NDArray[np.object_]) -> Envelopes:
@@ -62,7 +61,7 @@ def envelopes(geometries: npt.NDArray[np.object_]) -> Envelopes:
     geometries = geometries[~shapely.is_missing(geometries)]
     empty = shapely.is_empty(geometries)
     coordinates, owners = shapely.get_coordinates(geometries, return_index=True)
-    odd = shapely.get_type_id(geometries) > _LAST_STRAIGHT_TYPE
+    odd = np.zeros(len(geometries), dtype=bool)
     odd[owners[~np.isfinite(coordinates).all(axis=1)]] = True
     return Envelopes(shapely.bounds(geometries[~empty & ~odd]), int((empty & ~odd).sum()), int(odd.sum()))
 

@@ -85,8 +85,8 @@ def test_bounds_are_no_wider_than_they_have_to_be() -> None:
         for k, id_ in enumerate(cells.ids.tolist()):
             rect = s2sphere.Cell(s2sphere.CellId(id_)).get_rect_bound()
             assert first[k][3] - first[k][1] <= np.degrees(rect.lat().get_length()) + 1e-7
-            if (first[k] == second[k]).all() and not rect.lng().is_full():
-                assert first[k][2] - first[k][0] <= np.degrees(rect.lng().get_length()) + 1e-7
+            if (first[k] == second[k]).all() and not rect.lng().is_full() and np.abs(first[k][[1, 3]]).max() < 89:
+                assert first[k][2] - first[k][0] <= np.degrees(rect.lng().get_length()) + 1e-6
 
 
 def test_points_have_ids_inside_of_the_bounds_of_their_cells() -> None:

@@ -1,0 +1,135 @@
+"""register(spark): functions of (region, lat, lng), with Sedona and without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import shapely
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import geo_skip
+from data_skip import Index, MinMax
+from geo_skip import GeoBox, S2Covering
+from tests.support import Lake, rows_of
+
+WKT = "POLYGON((60 5, 90 5, 90 35, 60 35, 60 5))"
+WKB = f"X'{shapely.to_wkb(shapely.from_wkt(WKT)).hex()}'"
+GEOJSON = f"'{shapely.to_geojson(shapely.from_wkt(WKT))}'"
+RING = "POLYGON((0 0, 60 0, 60 60, 0 60, 0 0), (3 3, 7 3, 7 7, 3 7, 3 3))"
+EUROPE, INDIA, PERU, HOLE = "europe.parquet", "india.parquet", "peru.parquet", "hole.parquet"
+
+
+def places(lake: Lake) -> None:
+    lake.file(EUROPE, {"lat": [48.1, 52.5], "lng": [11.5, 13.4]})
+    lake.file(INDIA, {"lat": [28.6, 35.0, None], "lng": [77.2, 90.0, 75.0]})  # one on a corner
+    lake.file(PERU, {"lat": [-12.0], "lng": [-77.0]})
+    lake.file(HOLE, {"lat": [5.0, float("nan")], "lng": [5.0, 5.0]})
+
+
+CASES = [
+    (f"ST_CONTAINS('{WKT}', lat, lng)", [INDIA, HOLE]),
+    (f"ST_CONTAINS({WKB}, lat, lng)", [INDIA, HOLE]),
+    (f"st_contains({GEOJSON}, lat, lng)", [INDIA, HOLE]),
+    (f"ST_INTERSECTS('{WKT}', lat, lng)", [INDIA, HOLE]),
+    (f"ST_CONTAINS('{RING}', lat, lng)", [EUROPE, HOLE]),
+    (f"NOT ST_CONTAINS('{WKT}', lat, lng)", [EUROPE, INDIA, PERU, HOLE]),
+    (f"NOT ST_INTERSECTS('{RING}', lat, lng)", [INDIA, PERU, HOLE]),
+    ("ST_DISTANCE('POINT(75 28)', lat, lng) < 5", [INDIA, HOLE]),
+    ("ST_DISTANCE('POINT(75 28)', lat, lng) BETWEEN 150 AND 200", [PERU, HOLE]),
+    ("ST_DISTANCE('POINT(75 28)', lat, lng) > 150", [PERU, HOLE]),
+    (f"ST_CONTAINS('{WKT}', lng, lat)", [EUROPE, INDIA, PERU, HOLE]),  # swapped: not the places of the index
+    ("ST_CONTAINS(NULL, lat, lng)", None),
+]
+
+
+def test_in_python(plain: Lake) -> None:
+    places(plain)
+    plain.index(GeoBox("lat", "lng"))
+    for where, read in CASES:
+        plain.check(where, read=read)
+
+
+@pytest.mark.parametrize("indexes", [[S2Covering("lat", "lng")], [MinMax("lat"), MinMax("lng")]], ids=["S2Covering", "MinMax"])
+def test_in_python_with_other_indexes(plain: Lake, indexes: list[Index]) -> None:
+    places(plain)
+    plain.index(*indexes)
+    for where, read in (CASES[0], CASES[4], CASES[7]):
+        plain.check(where, read=read)
+
+
+def test_over_sedona(sedona: Lake) -> None:
+    places(sedona)
+    sedona.index(GeoBox("lat", "lng"))
+    for where, read in CASES[:-1]:
+        sedona.check(where, read=read)
+    (plan,) = sedona.spark.sql(f"EXPLAIN SELECT * FROM parquet.`{sedona.folder}` WHERE ST_CONTAINS('{WKT}', lat, lng)").collect()[0]
+    assert "PythonUDF" not in plan and "Python" not in plan
+
+
+def test_sedonas_own_functions_stay(sedona: Lake) -> None:
+    geo_skip.register(sedona.spark)  # again
+    row = sedona.spark.sql(
+        "SELECT ST_Contains(ST_Buffer(ST_Point(0, 0), 1.0), ST_Point(0, 0.5)) a, ST_Distance(ST_Point(0, 0), ST_Point(3, 4)) b,"
+        " ST_Intersects(ST_Point(0, 0), ST_Point(0, 0)) c, ST_DISTANCE(ST_Point(0, 0), CAST(4 AS DECIMAL(3,1)), 3) d"
+    ).first()
+    assert row is not None and tuple(row) == (True, 5.0, True, 5.0)
+    with pytest.raises(PySparkException):
+        sedona.spark.sql("SELECT ST_Contains(ST_Point(0, 0))").collect()
+
+
+ROWS = [(5.0, 5.0), (0.0, 5.0), (10.0, 10.0), (20.0, 5.0), (None, 5.0), (3.0, None), (10.0, 0.0), (-0.0, 0.0)]
+REGIONS = [
+    "POLYGON((0 0, 10 0, 10 10, 0 10, 0 0))",
+    "POLYGON((0 0, 2 2, 2 0, 0 2, 0 0))",
+    "LINESTRING(0 0, 10 10)",
+    "POINT(5 5)",
+    "POLYGON EMPTY",
+]
+
+
+def test_values_equal_those_over_sedona(without_sedona: SparkSession, with_sedona: SparkSession, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    lats, lngs = zip(*ROWS, strict=True)
+    pq.write_table(pa.table({"lat": lats, "lng": lngs}), tmp_path / "rows.parquet")
+    for region in REGIONS:
+        functions = ("ST_CONTAINS", "ST_INTERSECTS") if "EMPTY" in region else ("ST_CONTAINS", "ST_INTERSECTS", "ST_DISTANCE")
+        columns = ", ".join(f"{name}('{region}', lat, lng) AS {name}" for name in functions)
+        query = f"SELECT lat, lng, {columns} FROM parquet.`{tmp_path}`"
+        assert rows_of(without_sedona.sql(query)) == rows_of(with_sedona.sql(query)), region
+
+
+def test_columns_of_other_numbers_and_regions_that_differ_by_row(plain: Lake) -> None:
+    table = {
+        "lat": pa.array([5, 50, None], pa.decimal128(9, 6)),
+        "lng": pa.array([5, 50, 5], pa.int32()),
+        "region": ["POLYGON((0 0, 10 0, 10 10, 0 10, 0 0))", "POINT(50 50)", None],
+    }
+    plain.file("a.parquet", table)
+    plain.view()
+    found = plain.spark.sql(
+        "SELECT ST_CONTAINS(region, lat, lng), ST_INTERSECTS(region, lat, lng), ST_DISTANCE(region, lat, lng) FROM t"
+    ).collect()
+    assert [tuple(row) for row in found] == [(True, True, 0.0), (True, True, 0.0), (None, None, None)]
+
+
+def test_a_region_that_is_none_is_an_error_that_says_so(plain: Lake) -> None:
+    plain.file("a.parquet", {"lat": [1.0], "lng": [1.0]})
+    plain.view()
+    with pytest.raises(PySparkException, match="a region is WKT or GeoJSON as text, or WKB as binary, not 'somewhere'"):
+        plain.spark.sql("SELECT ST_CONTAINS('somewhere', lat, lng) FROM t").collect()
+
+
+def test_anothers_function_of_the_same_name_is_not_taken_for_ours(spark: SparkSession, tmp_path: Path) -> None:
+    import data_skip
+
+    session = spark.newSession()
+    lake = Lake(session, data_skip.enable(session), tmp_path / "table")
+    places(lake)
+    lake.index(GeoBox("lat", "lng"))
+    session.udf.register("ST_CONTAINS", lambda region, lat, lng: True, "boolean")
+    lake.check(f"ST_CONTAINS('{WKT}', lat, lng)", read=[EUROPE, INDIA, PERU, HOLE])  # TRAPS G14
+    data_skip.disable(session)
