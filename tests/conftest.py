@@ -24,7 +24,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     warehouse = tmp_path_factory.mktemp("warehouse")
     avro = "4.0.2" if pyspark.__version__.startswith("4.0.") else "4.1.1"  # works with later patch versions of Spark
-    packages = [f"org.apache.spark:spark-avro_2.13:{avro}", *SEDONA]
+    packages = [f"org.apache.spark:spark-avro_2.13:{avro}", *(SEDONA if pyspark.__version__.startswith("4.0.") else ())]
     session = (
         SparkSession.builder.master("local[2]")
         .appName("data-skip tests")

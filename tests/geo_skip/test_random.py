@@ -13,7 +13,7 @@ from data_skip import MinMax
 from geo_skip import GeoBox, S2Covering
 from tests.support import Lake
 
-EXAMPLES = int(os.environ.get("DATA_SKIP_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("DATA_SKIP_EXAMPLES", "30"))
 RELATIONS = ("Contains", "Within", "Covers", "CoveredBy", "Intersects", "Equals", "Touches", "Overlaps", "Crosses", "Disjoint")
 GRID = (-180.0, -90.0, -10.0, 0.0, 10.0, 45.0, 90.0, 180.0)  # places that borders meet
 
