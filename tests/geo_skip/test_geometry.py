@@ -53,7 +53,7 @@ def write(lake: Lake, column: str) -> None:
             case "wkt":
                 lake.file(name, {"g": pa.array(texts, pa.string())})
             case "geojson":
-                lake.file(name, {"g": [shapely.to_geojson(s) for s in shapes if s is not None]})  # of NULL Sedona raises an error
+                lake.file(name, {"g": [shapely.to_geojson(s) for s in shapes if s]})  # of NULL and empty ones Sedona raises errors
             case "udt":
                 frame = lake.spark.createDataFrame([(text,) for text in texts], "g string")
                 lake.spark_file(name, frame.select(F.expr("ST_GeomFromWKT(g)").alias("g")))
