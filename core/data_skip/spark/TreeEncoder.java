@@ -191,6 +191,15 @@ public final class TreeEncoder {
       while (items.hasNext()) result.add(scalar(items.next()));
       return result;
     }
+    if (element instanceof scala.collection.Map) {
+      Map result = new java.util.TreeMap();
+      scala.collection.Iterator items = ((scala.collection.Map) element).iterator();
+      while (items.hasNext()) {
+        scala.Tuple2 item = (scala.Tuple2) items.next();
+        result.put(String.valueOf(item._1()), scalar(item._2()));
+      }
+      return result;
+    }
     if (element instanceof scala.Product) {
       List result = new ArrayList();
       result.add(element.getClass().getName());
@@ -231,7 +240,8 @@ public final class TreeEncoder {
       }
       return single("array", result);
     }
-    return single("opaque", opaque(value));
+    // A case class, as the evaluator inside parse_url, is what its parameters are.
+    return single("opaque", value instanceof scala.Product ? Plans.json(scalar(value)) : opaque(value));
   }
 
   private static List values(scala.collection.Iterator items, DataType type) {

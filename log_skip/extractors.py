@@ -1,0 +1,157 @@
+"""Extractors: named, versioned functions of a string, registered once as SQL function and index extractor.
+
+    @log_skip.extractor("vendor", version=1)
+    def vendor(text: str) -> str | None:
+        return text.split("/")[0] or None
+
+    log_skip.register(spark)
+    table.create_index(Formatted("user_agent", "vendor"))
+    spark.sql("SELECT ... WHERE vendor(user_agent) = 'Mozilla'")
+
+An extractor is a Python function or, where Spark has the function, a SQL expression: then predicates that spell the expression out
+are served as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import pandas_udf
+
+Function = Callable[[str], Any]
+F = TypeVar("F", bound=Function)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_known: dict[str, Extractor] = {}
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """What finds a value in a string: `function`, or a SQL expression in which {0} stands for the string, {1}, ... for constants.
+
+    version: raise it when the function gives other values than before. What an index collected with another version is not used.
+    """
+
+    name: str
+    version: int
+    returns: str
+    function: Function | None
+    sql: str
+    parameters: tuple[str, ...]
+    aliases: tuple[str, ...]
+
+    def over(self, column: str, constants: Sequence[Any] = ()) -> str:
+        """The SQL expression that extracts from a column (or any SQL expression of a string). ValueError for too few constants."""
+        if len(constants) != len(self.parameters) - 1:
+            wanted = ", ".join(self.parameters[1:]) or "none"
+            raise ValueError(f"extractor {self.name} takes constants: {wanted}; not {list(constants)!r}")
+        if self.function is not None:
+            return f"{self.name}({column})"
+        return self.sql.format(f"({column})", *map(literal, constants))
+
+    @property
+    def inner(self) -> str:
+        """The name under which the Python function itself is registered."""
+        return f"log_skip_{self.name}"
+
+    def register(self, spark: SparkSession) -> None:
+        """Makes it a SQL function of the session, by its name and its aliases."""
+        if self.function is not None:
+            spark.udf.register(self.inner, pandas_udf(Distinct(self.function, self.version), self.returns))
+        names = [parameter.split()[0] for parameter in self.parameters]
+        for name in (self.name, *self.aliases):
+            spark.sql(
+                f"CREATE OR REPLACE TEMPORARY FUNCTION {name}({', '.join(self.parameters)}) "
+                f"RETURNS {self.returns} RETURN {self.sql.format(*names)}"
+            )
+
+
+class Distinct:
+    """A function of one string as a function of a batch of strings, called once for each distinct one. Null stays null.
+
+    An instance is pickled as the function and its version, and a function of a module by its name: so Spark's plans, and indexes
+    over it, tell versions apart, and nothing else. Where the function raises an error the value is null: no task fails for a string.
+    """
+
+    def __init__(self, function: Function, version: int) -> None:
+        self.function, self.version = function, version
+        self.__name__ = getattr(function, "__name__", "extractor")
+        self.__annotations__ = {"strings": pd.Series, "return": pd.Series}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Distinct, (self.function, self.version)
+
+    def __call__(self, strings: pd.Series) -> pd.Series:
+        places, distinct = pd.factorize(strings)  # null has place -1, that of the last
+        values = np.empty(len(distinct) + 1, dtype=object)
+        values[:-1] = [self._value(text) for text in distinct]
+        return pd.Series(values[places])
+
+    def _value(self, text: str) -> Any:
+        try:
+            return self.function(text)
+        except Exception:
+            return None
+
+
+def extractor(name: str, version: int = 1, returns: str = "string", aliases: Sequence[str] = ()) -> Callable[[F], F]:
+    """Makes a function of one string (never None) an extractor. `returns` is a Spark type; None is NULL.
+
+    Define it in a module that Spark's workers can import: a function of a notebook is known by its code, and is another one after
+    every change of it. A later extractor of the same name takes the place of an earlier one.
+    """
+
+    def mark(function: F) -> F:
+        _know(Extractor(name, version, returns, function, f"log_skip_{name}(make_valid_utf8({{0}}))", ("value STRING",), tuple(aliases)))
+        return function
+
+    return mark
+
+
+def sql_extractor(name: str, sql: str, *parameters: str, version: int = 1, returns: str = "string", aliases: Sequence[str] = ()) -> None:
+    """Makes a SQL expression an extractor: {0} stands for the string, {1}, ... for the constants that `parameters` declares.
+
+    As in sql_extractor("path_prefix", "substring_index({0}, '/', {1} + 1)", "depth INT"). Braces that mean themselves are doubled.
+    """
+    _know(Extractor(name, version, returns, None, sql, ("value STRING", *parameters), tuple(aliases)))
+
+
+def _know(new: Extractor) -> None:
+    for name in (new.name, *new.aliases):
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"an extractor is a SQL function, so its name has letters, digits and _ only, not {name!r}")
+    if isinstance(new.version, bool) or not isinstance(new.version, int):
+        raise ValueError(f"the version of extractor {new.name} must be a whole number, not {new.version!r}")
+    _known[new.name] = new
+
+
+def extractors() -> list[Extractor]:
+    """All extractors that are known, by name."""
+    return [_known[name] for name in sorted(_known)]
+
+
+def known(name: str) -> Extractor:
+    """The extractor of a name. ValueError where there is none."""
+    if name not in _known:
+        raise ValueError(f"no extractor is called {name!r}; known are {', '.join(sorted(_known))}; @log_skip.extractor makes one")
+    return _known[name]
+
+
+def register(spark: SparkSession) -> None:
+    """Makes every extractor a SQL function of the session. A temporary function of the same name is replaced."""
+    for each in extractors():
+        each.register(spark)
+
+
+def literal(value: Any) -> str:
+    """A constant as SQL text, whatever a session makes of backslashes and doubled quotes."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError(f"a constant of an extractor is a string or a whole number, not {value!r}")
+    if isinstance(value, int):
+        return str(value)
+    return f"r'{value}'" if "'" not in value else f"decode(X'{value.encode().hex()}', 'UTF-8')"

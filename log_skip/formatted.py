@@ -1,0 +1,44 @@
+"""Formatted: the template that makes an index of any parsing function (seed 000, section III-B)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from data_skip import ValueList
+from data_skip.index import Index
+from data_skip.sampling import Sample
+from log_skip.extractors import known
+
+
+class Formatted(ValueList):
+    """The distinct values that an extractor finds in a column: `Formatted("user_agent", "get_agent_name")`.
+
+    Serves any deterministic predicate about `get_agent_name(user_agent)`: =, IN, LIKE, <>, IS NULL. `constants` are the arguments of the
+    extractor after the string, as [2] for path_prefix(path, 2). The version of the extractor belongs to the index: records of another
+    version are not used.
+    """
+
+    def __init__(
+        self, column: str, extractor: str, constants: Sequence[Any] = (), version: int | None = None, limit: int = 10_000
+    ) -> None:
+        found = known(extractor)
+        if version is not None and version != found.version:
+            advice = "drop the index and create it again"
+            raise ValueError(f"collected by version {version} of extractor {extractor}, this is {found.version}; {advice}")
+        if limit < 1:
+            raise ValueError(f"limit is the largest number of values kept a file, at least 1, not {limit}")
+        parameters = {"extractor": extractor, "constants": list(constants), "version": version, "limit": limit}
+        Index.__init__(self, column, **parameters)
+        self._sql = found.over(column, self.constants)
+
+    extractor: str
+    constants: list[Any]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self._sql,)
+
+    def fitted(self, sample: Sample) -> Index:
+        """The index with the version of the extractor that is going to collect."""
+        return Formatted(*self.expressions, self.extractor, self.constants, known(self.extractor).version, self.limit)
