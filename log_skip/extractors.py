@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import pandas_udf
+from pyspark.sql.pandas.functions import pandas_udf
 
 Function = Callable[[str], Any]
 F = TypeVar("F", bound=Function)
@@ -38,7 +38,7 @@ class Extractor:
     """
 
     name: str
-    version: int
+    version: int | str
     returns: str
     function: Function | None
     sql: str
@@ -62,7 +62,8 @@ class Extractor:
     def register(self, spark: SparkSession) -> None:
         """Makes it a SQL function of the session, by its name and its aliases."""
         if self.function is not None:
-            spark.udf.register(self.inner, pandas_udf(Distinct(self.function, self.version), self.returns))
+            vectorised = pandas_udf(Distinct(self.function, self.version), self.returns)  # type: ignore[call-overload]
+            spark.udf.register(self.inner, vectorised)
         names = [parameter.split()[0] for parameter in self.parameters]
         for name in (self.name, *self.aliases):
             spark.sql(
@@ -78,7 +79,7 @@ class Distinct:
     over it, tell versions apart, and nothing else. Where the function raises an error the value is null: no task fails for a string.
     """
 
-    def __init__(self, function: Function, version: int) -> None:
+    def __init__(self, function: Function, version: int | str) -> None:
         self.function, self.version = function, version
         self.__name__ = getattr(function, "__name__", "extractor")
         self.__annotations__ = {"strings": pd.Series, "return": pd.Series}
@@ -99,7 +100,7 @@ class Distinct:
             return None
 
 
-def extractor(name: str, version: int = 1, returns: str = "string", aliases: Sequence[str] = ()) -> Callable[[F], F]:
+def extractor(name: str, version: int | str = 1, returns: str = "string", aliases: Sequence[str] = ()) -> Callable[[F], F]:
     """Makes a function of one string (never None) an extractor. `returns` is a Spark type; None is NULL.
 
     Define it in a module that Spark's workers can import: a function of a notebook is known by its code, and is another one after
@@ -113,20 +114,20 @@ def extractor(name: str, version: int = 1, returns: str = "string", aliases: Seq
     return mark
 
 
-def sql_extractor(name: str, sql: str, *parameters: str, version: int = 1, returns: str = "string", aliases: Sequence[str] = ()) -> None:
+def sql_extractor(name: str, sql: str, *parameters: str, version: int | str = 1, returns: str = "string") -> None:
     """Makes a SQL expression an extractor: {0} stands for the string, {1}, ... for the constants that `parameters` declares.
 
     As in sql_extractor("path_prefix", "substring_index({0}, '/', {1} + 1)", "depth INT"). Braces that mean themselves are doubled.
     """
-    _know(Extractor(name, version, returns, None, sql, ("value STRING", *parameters), tuple(aliases)))
+    _know(Extractor(name, version, returns, None, sql, ("value STRING", *parameters), ()))
 
 
 def _know(new: Extractor) -> None:
     for name in (new.name, *new.aliases):
         if not _NAME.fullmatch(name):
             raise ValueError(f"an extractor is a SQL function, so its name has letters, digits and _ only, not {name!r}")
-    if isinstance(new.version, bool) or not isinstance(new.version, int):
-        raise ValueError(f"the version of extractor {new.name} must be a whole number, not {new.version!r}")
+    if isinstance(new.version, bool) or not isinstance(new.version, int | str):
+        raise ValueError(f"the version of extractor {new.name} must be a whole number or a text, not {new.version!r}")
     _known[new.name] = new
 
 

@@ -20,15 +20,20 @@ class Formatted(ValueList):
     """
 
     def __init__(
-        self, column: str, extractor: str, constants: Sequence[Any] = (), version: int | None = None, limit: int = 10_000
+        self,
+        column: str,
+        extractor: str,
+        constants: Sequence[Any] = (),
+        extractor_version: int | str | None = None,
+        limit: int = 10_000,
     ) -> None:
         found = known(extractor)
-        if version is not None and version != found.version:
+        if extractor_version is not None and extractor_version != found.version:
             advice = "drop the index and create it again"
-            raise ValueError(f"collected by version {version} of extractor {extractor}, this is {found.version}; {advice}")
+            raise ValueError(f"collected by version {extractor_version} of extractor {extractor}, this is {found.version}; {advice}")
         if limit < 1:
             raise ValueError(f"limit is the largest number of values kept a file, at least 1, not {limit}")
-        parameters = {"extractor": extractor, "constants": list(constants), "version": version, "limit": limit}
+        parameters = {"extractor": extractor, "constants": list(constants), "extractor_version": extractor_version, "limit": limit}
         Index.__init__(self, column, **parameters)
         self._sql = found.over(column, self.constants)
 
@@ -41,4 +46,5 @@ class Formatted(ValueList):
 
     def fitted(self, sample: Sample) -> Index:
         """The index with the version of the extractor that is going to collect."""
-        return Formatted(*self.expressions, self.extractor, self.constants, known(self.extractor).version, self.limit)
+        (column,) = self.expressions
+        return Formatted(column, self.extractor, self.constants, known(self.extractor).version, self.limit)

@@ -117,7 +117,8 @@ def _grams_of(required: Required, n: int, most: int) -> Required:
     """The same in n-grams, up to `most` of each literal; of one that is shorter than n, nothing is known."""
     grams: dict[str, None] = {}
     for text in required.literals if most else ():
-        starts = np.linspace(0, len(text) - n, min(most, len(text) - n + 1), dtype=int) if len(text) >= n else []
+        last = len(text) - n
+        starts: list[int] = np.linspace(0, last, min(most, last + 1), dtype=int).tolist() if last >= 0 else []
         grams.update(dict.fromkeys(text[start : start + n] for start in starts))
     choices = []
     for alternatives in required.choices:

@@ -28,9 +28,8 @@ def of_predicate(node: Expression, target: Expression) -> Required:
             return _within(part, target, any_of(found) if name == "LikeAny" else sum(found, NOTHING_KNOWN))
         case Call("RLike", [part, Literal(str() as pattern) as constant]) if plain_string(constant.type):
             return _within(part, target, of_regular_expression(pattern))
-        case (
-            Call("GreaterThan", [Call("StringInstr", [part, Literal(str() as text) as constant]), Literal(int() as least)])
-            | Call("GreaterThan", [Call("StringLocate", [Literal(str() as text) as constant, part, _]), Literal(int() as least)])
+        case Call("GreaterThan", [Call("StringInstr", [part, Literal(str() as text) as constant]), Literal(int() as least)]) | Call(
+            "GreaterThan", [Call("StringLocate", [Literal(str() as text) as constant, part, _]), Literal(int() as least)]
         ):
             return _within(part, target, literal(text)) if least >= 0 and plain_string(constant.type) else NOTHING_KNOWN
     return NOTHING_KNOWN
@@ -54,7 +53,7 @@ def _within(part: Expression, target: Expression, required: Required) -> Require
 
 
 def _without_marks(required: Required) -> Required:
-    """A match that ends inside a surrogate pair, as that of '\\\\P{So}' may, gives a string with `?` in place of half a character."""
+    r"""A match of half a surrogate pair, as that of `\uDE00` in 😀, is written as `?`, which is no part of the string."""
     literals = tuple(part for text in required.literals for part in text.split("?") if part)
     choices = tuple(tuple(_without_marks(alternative) for alternative in alternatives) for alternatives in required.choices)
     return Required(literals, tuple(alternatives for alternatives in choices if all(alternatives)))

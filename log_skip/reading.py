@@ -42,7 +42,7 @@ _REQUEST = {"method": "^([A-Z]+) ", "path": "^[A-Z]+ ([^ ]+)", "protocol": " (HT
 
 def _pattern(field: str) -> str:
     """The whole line, with one field as its only group. Without the field, or with `-` in its place, it is not found."""
-    groups = {name: f"((?!-[ \"])(?:{form}))" if name == field else f"(?:{form})" for name, form in (_FIELDS | _COMBINED).items()}
+    groups = {name: f'((?!-[ "])(?:{form}))' if name == field else f"(?:{form})" for name, form in (_FIELDS | _COMBINED).items()}
     common, more = _COMMON.format(**groups), _MORE.format(**groups)
     return f"{common}{more if field in _COMBINED else f'(?:{more})?'}\\s*$"
 
@@ -80,7 +80,7 @@ def read_json_lines(spark: SparkSession, path: str, schema: StructType | str | N
     schema: as of spark.read; without it Spark reads the files once to find it. What could be parsed of a malformed line is in its columns.
     """
     reader = spark.read.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", MALFORMED)
-    known = StructType.fromDDL(schema) if isinstance(schema, str) else schema or reader.json(path).schema
+    known = (reader.schema(schema) if schema else reader).json(path).schema
     fields = [field for field in known.fields if field.name != MALFORMED]
     return reader.schema(StructType(fields).add(MALFORMED, StringType())).json(path)
 
