@@ -20,6 +20,7 @@ _WITHOUT_EFFECT = frozenset(
         *("serialization.format", "compression"),
     )
 )
+_DEFAULTS = {("wholetext", "false")}  # that PySpark's spark.read.text sets, and other ways to read text leave out
 _EVERY_FORMAT = ("spark.sql.caseSensitive", "spark.sql.legacy.charVarcharAsString", "spark.sql.readSideCharPadding")
 _SETTINGS = {
     "parquet": (
@@ -53,6 +54,7 @@ def reader_of(description: Mapping[str, Any], settings: Any, trees: Iterable[Exp
     if found.get("spark.sql.parquet.int96TimestampConversion") == "true":  # to the zone of the session
         found = found | settings(("spark.sql.session.timeZone",))
     options = {k.lower(): _plain(v) for k, v in description["options"].items() if k.lower() not in _WITHOUT_EFFECT}
+    options = dict(options.items() - _DEFAULTS)
     return {
         "format": format_,
         "options": options,

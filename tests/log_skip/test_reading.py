@@ -105,7 +105,6 @@ def test_skips_raw_text_files(lake: Lake) -> None:
     assert [row["problem"] for row in report.rows] == [""] * len(recipe("raw_access_log"))
     log = read_access_log(lake.spark, str(lake.folder))
     log.createOrReplaceTempView("t")
-    print(lake.check("status >= 500"))
     skipped = {}
     for where in (
         "status = 404 AND get_agent_name(user_agent) = 'Googlebot'",
