@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import log_skip
 from data_skip import Index, MinMax, Prefix, Suffix, ValueList
 
 BOT = "regexp_extract(user_agent, '([A-Za-z]+[Bb]ot)', 1)"
@@ -100,5 +101,70 @@ WHERE {BOT} = 'AhrefsBot'""",
 SELECT time, status, bytes, path FROM access_log
 WHERE NOT (status IN (200, 206, 301, 304, 404) OR path LIKE '%.txt')
    OR (bytes > 60000000 AND NOT status = 206)""",
+    ),
+]
+
+
+def busy_log_indexes() -> list[Index]:
+    """The indexes over the table busy_log: those that log_skip has ready for an access log."""
+    return log_skip.recipe("access_log")
+
+
+BUSY_LOG_QUERIES = [
+    Query(
+        "By agent: what does one browser ask for?",
+        """
+SELECT path, count(*) FROM busy_log
+WHERE get_agent_name(user_agent) = 'Konqueror'
+GROUP BY path""",
+    ),
+    Query(
+        "Robots that met an error of the server",
+        """
+SELECT time, user_agent, path FROM busy_log
+WHERE is_bot(user_agent) AND status >= 500""",
+    ),
+    Query(
+        "Status 5xx",
+        """
+SELECT time, status, method, path FROM busy_log
+WHERE status BETWEEN 500 AND 599""",
+    ),
+    Query(
+        "The start of a path",
+        """
+SELECT ip, time, path FROM busy_log
+WHERE path LIKE '/files/bingerpc%'""",
+    ),
+    Query(
+        "The end of a path: large pictures, but no favicon",
+        """
+SELECT ip, count(*), sum(bytes) FROM busy_log
+WHERE path LIKE '%.png' AND NOT path LIKE '/images/%' AND bytes > 500000
+GROUP BY ip""",
+    ),
+    Query(
+        "By client",
+        """
+SELECT time, path, status FROM busy_log
+WHERE ip = '199.102.67.16'""",
+    ),
+    Query(
+        "Text search",
+        """
+SELECT time, path FROM busy_log
+WHERE path LIKE '%xul%runner%'""",
+    ),
+    Query(
+        "Text search by a regular expression",
+        """
+SELECT time, user_agent FROM busy_log
+WHERE user_agent RLIKE '(libwww-perl|ELinks)/[0-9.]+'""",
+    ),
+    Query(
+        "A parsed field, and a part of the text that no index was made for",
+        """
+SELECT time, referrer, path FROM busy_log
+WHERE url_host(referrer) LIKE '%.de' AND regexp_extract(user_agent, 'Firefox/([0-9]+)', 1) = '3'""",
     ),
 ]

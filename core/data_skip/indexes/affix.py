@@ -163,6 +163,10 @@ def _test(node: Expression, index: BoundIndex) -> Test | None:
             return _one_of([text[:length] if prefix else text[-length:] for text in texts])
         case Call("Not", [inner]):
             return _negated(inner, target, prefix, length)
+        case Call("If", [Call("IsNull", [inner]), Literal(False | None), cut]) if inner == target:  # as Spark asks right(x, 3) = 'abc'
+            return _cut(cut, target, prefix, length)
+    if (test := _cut(node, target, prefix, length)) is not None:
+        return test
     found = affixes(node, target)
     if found is None:
         return None
@@ -173,6 +177,24 @@ def _test(node: Expression, index: BoundIndex) -> Test | None:
     if not known:
         return None
     return lambda stored: pc.starts_with(stored, known) if prefix else pc.ends_with(stored, known)
+
+
+def _cut(node: Expression, target: Expression, prefix: bool, length: int) -> Test | None:
+    """Which affixes may belong to a string of which left(x, n) or right(x, n) is one of some constants."""
+    match node:
+        case Call(
+            "EqualTo" | "EqualNullSafe" | "In",
+            [Call("Substring", [inner, Literal(int() as start), Literal(int() as count)]), *constants],
+        ) if inner == target and (texts := _strings(constants)) is not None:
+            n = count if start in (0, 1) else -start
+            if (start in (0, 1)) != prefix or n < 1 or count < n or any(c.value is None for c in constants if isinstance(c, Literal)):
+                return None
+            known = min(n, length)
+            cut = [text[:length] if prefix else text[-length:] for text in texts if len(text) == n]
+            whole = _one_of([text[:length] if prefix else text[-length:] for text in texts if len(text) < n])
+            part = (0, known) if prefix else (-known, None)
+            return lambda stored: pc.or_(whole(stored), _one_of(cut)(pc.utf8_slice_codeunits(stored, *part)))
+    return None
 
 
 def _negated(node: Expression, target: Expression, prefix: bool, length: int) -> Test | None:
