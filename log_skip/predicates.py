@@ -44,6 +44,8 @@ def _within(part: Expression, target: Expression, required: Required) -> Require
     match part:
         case Call(name, [whole, *_]) if name in _PARTS:
             return _within(whole, target, required)
+        case Call("If", [_, Literal(None), some]):  # as Spark asks right(x, 3) IN (...)
+            return _within(some, target, required)
         case Call("ElementAt", [Call("StringSplitSQL", [whole, _]), *_]):  # split_part
             return _within(whole, target, required)
         case Call("RegExpExtract", [whole, Literal(str() as pattern), _]):

@@ -68,6 +68,7 @@ def test_skips_by_literals_as_a_list_and_as_a_filter(lake: Lake, threshold: int)
         "split_part(m, ' ', 2) = 'logged'": ["login"],
         "substring_index(m, ' ', 1) = 'user=bob'": ["login"],
         "right(m, 4) = 'gone'": ["disk"],
+        "right(m, 4) IN ('gone', 'none')": ["disk"],
         "left(m, 4) IN ('user', 'none')": ["login"],
         "trim(substr(m, 4, 9)) LIKE '%ali%'": ["login"],
         "upper(m) = 'AB'": everything,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -182,6 +183,8 @@ def _test(node: Expression, index: BoundIndex) -> Test | None:
 def _cut(node: Expression, target: Expression, prefix: bool, length: int) -> Test | None:
     """Which affixes may belong to a string of which left(x, n) or right(x, n) is one of some constants."""
     match node:
+        case Call("In", [Call("If", [_, Literal(None), cut]), *constants]):  # of right
+            return _cut(replace(node, operands=(cut, *constants)), target, prefix, length)
         case Call(
             "EqualTo" | "EqualNullSafe" | "In",
             [Call("Substring", [inner, Literal(int() as start), Literal(int() as count)]), *constants],
@@ -190,10 +193,10 @@ def _cut(node: Expression, target: Expression, prefix: bool, length: int) -> Tes
             if (start in (0, 1)) != prefix or n < 1 or count < n or any(c.value is None for c in constants if isinstance(c, Literal)):
                 return None
             known = min(n, length)
-            cut = [text[:length] if prefix else text[-length:] for text in texts if len(text) == n]
+            ends = [text[:length] if prefix else text[-length:] for text in texts if len(text) == n]
             whole = _one_of([text[:length] if prefix else text[-length:] for text in texts if len(text) < n])
             part = (0, known) if prefix else (-known, None)
-            return lambda stored: pc.or_(whole(stored), _one_of(cut)(pc.utf8_slice_codeunits(stored, *part)))
+            return lambda stored: pc.or_(whole(stored), _one_of(ends)(pc.utf8_slice_codeunits(stored, *part)))
     return None
 
 
