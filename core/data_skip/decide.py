@@ -19,6 +19,8 @@ from data_skip.report import PredicateReport, ScanReport, human
 from data_skip.spark.bridge import Listing, Scan
 from data_skip.store import Snapshot
 
+WORTH = 10  # of the bytes that a scan would read, running a small side first may read one in so many
+
 
 @dataclass(frozen=True)
 class Knowledge:
@@ -56,20 +58,19 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
 def not_worth(listing: Listing, find: Find, knowledge: Knowledge) -> list[str]:
     """For each pending predicate of a listing (of a join, or a sub-query) why it is not worth running what it needs; "" where it is.
 
-    That reads `bytes`. It can save no more than what is left by all that is known already, and nothing where no index is about its columns.
+    That reads `bytes`. It may save a part of what all that is known already leaves, and nothing where no index is about its columns.
     """
     trees = [tree for _, snapshot in find(listing.scan.roots) for d in snapshot.definitions.values() for tree in d.bound_expressions()]
     columns = {node.path[0] for tree in trees for node in tree.walk() if isinstance(node, Column)}
+    all_pending = listing.scan.description["pending"]
+    reasons = [f"no index on {', '.join(sorted(p['columns']))}" if not columns & set(p["columns"]) else "" for p in all_pending]
+    if all(reasons):
+        return reasons
     report = decide(listing, find, knowledge)
-    reasons = []
-    for pending in listing.scan.description["pending"]:
-        if not columns & set(pending["columns"]):
-            reasons.append(f"no index on {', '.join(sorted(pending['columns']))}")
-        elif report.files_read < 2 or pending["bytes"] >= report.bytes_read:
+    for i, pending in enumerate(all_pending):
+        if not reasons[i] and (report.files_read < 2 or pending["bytes"] > report.bytes_read / WORTH):
             left = f"{report.files_read:,} files with {human(report.bytes_read)}"
-            reasons.append(f"it may read {human(pending['bytes'])}, what is left by other predicates are {left}")
-        else:
-            reasons.append("")
+            reasons[i] = f"that may read {human(pending['bytes'])}, and other predicates leave {left}"
     return reasons
 
 

@@ -63,7 +63,7 @@ def test_random_joins(spark: SparkSession, skipping: Skipping, tmp_path_factory:
     large = Lake(spark, skipping, folder / "large")
     for f in range(6):
         columns = {name: values(random, name, f * 4, f * 4 + 5, 12) for name in KEYS}
-        large.file(f"{f}.parquet", {**columns, "pad": [random.randbytes(64).hex() for _ in range(12)]})
+        large.file(f"{f}.parquet", {**columns, "pad": [random.randbytes(800).hex() for _ in range(12)]})
     large.index(MinMax("i"), ValueList("i"), MinMax("x"), BloomFilter("s"), MinMax("c"), MinMax("t"), ValueList("x"))
     large.view("large")
     small = Lake(spark, skipping, folder / "small")

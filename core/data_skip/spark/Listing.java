@@ -21,6 +21,7 @@ public final class Listing {
   private final scala.collection.immutable.Seq directories;
   private final List files = new ArrayList();
   private final byte[] keep;
+  private boolean dry;
   private int[] slots;
 
   /** @param scan the FileIndex that gave these directories, for Python to ask. */
@@ -35,6 +36,12 @@ public final class Listing {
     }
     this.keep = new byte[files.size()];
     keepAll();
+  }
+
+  /** For a question only: files are taken away without looking whether they have changed since they were listed. */
+  public Listing dry() {
+    dry = true;
+    return this;
   }
 
   public FileIndex scan() {
@@ -129,7 +136,7 @@ public final class Listing {
     Freshness freshness = new Freshness(session.sessionState().newHadoopConf());
     for (int i = 0; i < slots.length; i++) {
       if (slots[i] < 0 || !skipped.get(slots[i])) continue;
-      if (freshness.holds(file(i))) keep[i] = 0; else changed.set(slots[i]);
+      if (dry || freshness.holds(file(i))) keep[i] = 0; else changed.set(slots[i]);
     }
     return changed.toByteArray();
   }

@@ -45,6 +45,8 @@ public final class Pending {
   private static final int MOST_ROWS = 100; // that are put into conditions one by one
   private static final int FEW_KEYS = 100; // of a function, each is found by bisection; more get a range besides
 
+  private static final int WORTH = 10; // of the bytes of a scan, the small side may read one in so many
+
   private final List conditions;
   private final LogicalPlan other;
   private final boolean scalar;
@@ -119,6 +121,11 @@ public final class Pending {
     return kept.isEmpty() ? null : new Pending(kept, other, scalar);
   }
 
+  /** What is run, for people. */
+  public String part() {
+    return scalar ? "the sub-query" : "the other side";
+  }
+
   public LogicalPlan other() {
     return other;
   }
@@ -129,14 +136,14 @@ public final class Pending {
 
   /** Why the small side is not run at all; null where it may be. `spark.data_skip.join.maxBytes` is the most that it may read. */
   public String refusal(SQLConf conf) {
-    if (unfit != null) return unfit;
+    if (unfit != null) return part() + ": " + unfit;
     long most = Long.parseLong(conf.getConfString("spark.data_skip.join.maxBytes", "33554432"));
-    return bytes() <= most ? null : "it may read " + bytes() + " bytes, more than spark.data_skip.join.maxBytes=" + most;
+    return bytes() <= most ? null : part() + " may read " + bytes() + " bytes, more than spark.data_skip.join.maxBytes=" + most;
   }
 
   /** Whether it may be run for a scan of so many bytes. */
   public boolean worth(long scan) {
-    return refusal(SQLConf.get()) == null && bytes() < scan;
+    return refusal(SQLConf.get()) == null && bytes() <= scan / WORTH;
   }
 
   public String sql() {

@@ -183,7 +183,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
 
   /** The scan with the predicates that were pending, as far as running their small sides is allowed, and worth it: that is for Python to say. */
   private SkippingFileIndex resolved(scala.collection.immutable.Seq all) {
-    Object said = pending.isEmpty() ? null : python.apply("pending", new Listing(this, session(), all));
+    Object said = pending.isEmpty() ? null : python.apply("pending", new Listing(this, session(), all).dry());
     if (said == null) return this;
     List notes = new ArrayList();
     try {
@@ -205,12 +205,12 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
         try {
           Expression found = one.resolve(session());
           if (found != null) known = known == Literal$.MODULE$.TrueLiteral() ? found : new And(known, found);
-          notes.add(one.sql() + ": the other side was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
+          notes.add(one.sql() + ": " + one.part() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
         } catch (Exception e) {
-          notes.add(one.sql() + " is not used: running the other side failed: " + e);
+          notes.add(one.sql() + " is not used: running " + one.part() + " failed: " + e);
         }
       } else {
-        notes.add(one.sql() + " is not used; of the other side: " + refusal);
+        notes.add(one.sql() + " is not used: " + refusal);
       }
     }
     return known;
