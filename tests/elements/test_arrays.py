@@ -187,3 +187,9 @@ def test_every_index_of_strings(spark: SparkSession, index: Index) -> None:
     predicates = ["array_contains(s, 'xyz')", "get(s, 0) = 'xyz'", "exists(s, x -> x IN ('xyz', 'q'))"]
     checked = check_index(index, rows, [*predicates, "NOT exists(s, x -> x LIKE 'a%')", "exists(s, x -> x LIKE 'x%z')"], spark)
     assert all(checked.skipped[p] for p in predicates), checked
+
+
+def test_reports_tell_lambda_functions_as_they_are_written(lake: Lake) -> None:
+    report = lake.check("exists(a, x -> x > 60 AND x < 90)")
+    assert report.predicates[0].predicate == "exists(t.a, x -> ((x > 60L) AND (x < 90L)))"
+    assert report.clause == "MinMax(a) admits exists(t.a, x -> ((x > 60L) AND (x < 90L)))"

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
+import org.apache.spark.sql.catalyst.expressions.PrettyAttribute;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.types.DataType;
@@ -156,7 +157,28 @@ public final class Evaluator {
 
   /** The node in SQL, for reports. */
   public String sql(int id) {
-    return node(id).sql();
+    return readable(node(id)).sql();
+  }
+
+  /** With lambda functions as people write them. */
+  private static Expression readable(Expression expression) {
+    if (expression instanceof NamedLambdaVariable) {
+      return new PrettyAttribute(((NamedLambdaVariable) expression).name(), expression.dataType());
+    }
+    if (expression instanceof LambdaFunction) {
+      LambdaFunction lambda = (LambdaFunction) expression;
+      String names = "";
+      for (int i = 0; i < lambda.arguments().size(); i++) {
+        names += (i > 0 ? ", " : "") + ((NamedExpression) lambda.arguments().apply(i)).name();
+      }
+      String arguments = lambda.arguments().size() == 1 ? names : "(" + names + ")";
+      return new PrettyAttribute(arguments + " -> " + readable(lambda.function()).sql(), lambda.function().dataType());
+    }
+    return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object child) {
+        return readable((Expression) child);
+      }
+    });
   }
 
   /**
