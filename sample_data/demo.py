@@ -14,17 +14,19 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import data_skip
+import log_skip
 from data_skip import Index
 from data_skip.report import human
 from data_skip.spark.java import ensure_java
 from sample_data import printing
 from sample_data.access_log import write_access_log
+from sample_data.busy_log import write_busy_log
 from sample_data.comparing import compare
 from sample_data.files import HERE, Written
-from sample_data.queries import QUERIES, access_log_indexes, weather_indexes
+from sample_data.queries import BUSY_LOG_QUERIES, QUERIES, Query, access_log_indexes, busy_log_indexes, weather_indexes
 from sample_data.weather import write_weather
 
-INDEXES = {"weather": weather_indexes, "access_log": access_log_indexes}
+INDEXES = {"weather": weather_indexes, "access_log": access_log_indexes, "busy_log": busy_log_indexes}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,15 +34,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sample_data.demo", description="Watch Spark skip files.")
     parser.add_argument("--out", type=Path, default=Path("build/demo"), help="where the tables go (%(default)s)")
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each query, each way (%(default)s)")
+    parser.add_argument("--times", type=int, default=20, help="how many times as large as the real log busy_log is (%(default)s)")
     options = parser.parse_args(arguments)
-    if options.repeats < 1:
-        parser.error("--repeats must be at least 1")
+    if options.repeats < 1 or options.times < 1:
+        parser.error("--repeats and --times must be at least 1")
 
     ensure_java()
     print(printing.heading("Data"), flush=True)
     written = {
         "weather": write_weather(options.out / "weather"),
         "access_log": write_access_log(options.out / "access_log"),
+        "busy_log": write_busy_log(options.out / "busy_log", options.times),
     }
     for name, table in written.items():
         size = human(table.bytes)
@@ -49,9 +53,10 @@ def main(arguments: list[str] | None = None) -> int:
     spark = start_spark()
     try:
         skipping = data_skip.enable(spark)
+        log_skip.register(spark)
         for name, table in written.items():
             create_indexes(spark, skipping, name, table, INDEXES[name]())
-        return run_queries(spark, skipping, options.repeats)
+        return run_queries(spark, skipping, [*QUERIES, *BUSY_LOG_QUERIES], options.repeats)
     finally:
         spark.stop()
 
@@ -83,10 +88,10 @@ def create_indexes(spark: SparkSession, skipping: data_skip.Skipping, name: str,
     spark.read.parquet(str(written.folder)).createOrReplaceTempView(name)
 
 
-def run_queries(spark: SparkSession, skipping: data_skip.Skipping, repeats: int) -> int:
+def run_queries(spark: SparkSession, skipping: data_skip.Skipping, queries: list[Query], repeats: int) -> int:
     """Run and print every query, one full report, and the summary."""
     outcomes = []
-    for number, query in enumerate(QUERIES, start=1):
+    for number, query in enumerate(queries, start=1):
         outcomes.append(compare(spark, skipping, query, repeats))
         print(printing.one(number, outcomes[-1]), flush=True)
         if number == 1:
