@@ -6,7 +6,7 @@ from data_skip.expression import Call, Expression, Literal, plain_string
 from log_skip.required import NOTHING_KNOWN, Required, any_of, literal, of_like, of_regular_expression
 
 # Their result is a part of their first operand: no character is changed, and bytes stay together.
-_PARTS = ("Substring", "Left", "Right", "SubstringIndex", "StringTrim", "StringTrimLeft", "StringTrimRight")
+_PARTS = ("Substring", "SubstringIndex", "StringTrim", "StringTrimLeft", "StringTrimRight")
 
 
 def of_predicate(node: Expression, target: Expression) -> Required:

@@ -42,7 +42,9 @@ _REQUEST = {"method": "^([A-Z]+) ", "path": "^[A-Z]+ ([^ ]+)", "protocol": " (HT
 
 def _pattern(field: str) -> str:
     """The whole line, with one field as its only group. Without the field, or with `-` in its place, it is not found."""
-    groups = {name: f'((?!-[ "])(?:{form}))' if name == field else f"(?:{form})" for name, form in (_FIELDS | _COMBINED).items()}
+    groups = {name: f"(?:{form})" for name, form in (_FIELDS | _COMBINED).items()}
+    end = '"' if _QUOTED in groups[field] else " "
+    groups[field] = f"((?!-{end}){groups[field]})"
     common, more = _COMMON.format(**groups), _MORE.format(**groups)
     return f"{common}{more if field in _COMBINED else f'(?:{more})?'}\\s*$"
 

@@ -55,6 +55,7 @@ def test_odd_lines(spark: SparkSession, tmp_path: Path) -> None:
         "dashes": (COMBINED.replace("2326", "-").replace('"http://a.org/x"', '"-"'), {"bytes": None, "referrer": None, "_malformed": None}),
         "empty": (COMBINED.replace('"Mozilla/4.08 [en] (Win98; I ;Nav)"', '""'), {"user_agent": "", "status": 200}),
         "quotes": (COMBINED.replace("Mozilla", '\\"Moz\\\\'), {"user_agent": '\\"Moz\\\\/4.08 [en] (Win98; I ;Nav)'}),
+        "dash": (COMBINED.replace("http://a.org/x", "- x"), {"referrer": "- x", "_malformed": None}),
         "blank": (COMBINED.replace("frank", "frank de luxe"), {"user": "frank de luxe", "ip": "10.0.0.1"}),
         "ipv6": (COMBINED.replace("10.0.0.1", "2001:db8::1"), {"ip": "2001:db8::1"}),
         "request": (COMBINED.replace("GET /a.gif HTTP/1.0", "\\x16\\x03\\x01" * 3000), {"method": None, "path": None, "status": 200}),
