@@ -40,6 +40,9 @@ class Formatted(ValueList):
     extractor: str
     constants: list[Any]
 
+    def __str__(self) -> str:
+        return f"Formatted({', '.join([*self.expressions, *map(repr, [self.extractor, *([self.constants] if self.constants else [])])])})"
+
     @property
     def inputs(self) -> tuple[str, ...]:
         return (self._sql,)

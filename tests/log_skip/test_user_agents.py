@@ -6,7 +6,9 @@ import re
 import sys
 import warnings
 from pathlib import Path
+from random import Random
 
+import pyarrow as pa
 import pytest
 import ua_parser_rs  # noqa: F401  a test takes it away
 from pyspark.sql import SparkSession
@@ -113,3 +115,32 @@ def test_skips_hours_of_the_real_log(lake: Lake, tmp_path: Path) -> None:
 
 def test_the_rules_of_the_library_belong_to_the_version() -> None:
     assert re.fullmatch(r"1, user-agents [0-9.]+, ua-parser [0-9.]+, ua-parser-builtins [0-9.]+", _VERSION)
+
+
+def test_random_agents_lose_no_row(lake: Lake, agents: list[str]) -> None:
+    """Agents of the log, cut, joined and spoilt; predicates about what became of them."""
+    random = Random(8)
+    made = []
+    for _ in range(160):
+        one, other = random.choice(agents), random.choice(agents)
+        spoilt = [one[: random.randrange(len(one) + 1)], one[: len(one) // 2] + other[len(other) // 2 :], one.upper(), f"{one}\u00e9"]
+        made.append(random.choice([one, *spoilt, None]))
+    for i in range(16):
+        lake.file(f"{i}.parquet", {"a": pa.array(made[i * 10 : i * 10 + 10], pa.string())})
+    lake.index(*(Formatted("a", name) for name in ("get_agent_name", "get_agent_version", "get_os_name", "is_mobile")))
+    lake.view()
+    parsed = [parse(agent) for agent in made if agent is not None]
+    skipped = 0
+    for _ in range(15):
+        agent = random.choice(parsed)
+        forms = [
+            f"get_agent_name(a) = '{agent.name}'",
+            f"get_agent_name(a) LIKE '%{agent.name[-3:]}'",
+            f"get_agent_version(a) >= '{agent.version}'",
+            f"get_os_name(a) IN ('{agent.os}', 'Windows')",
+            f"NOT (get_os_name(a) <=> '{agent.os}')",
+            "is_mobile(a)",
+            "get_agent_name(a) IS NULL",
+        ]
+        skipped += lake.check(random.choice([" AND ", " OR "]).join(random.sample(forms, random.choice([1, 1, 2])))).files_skipped
+    assert skipped > 30
