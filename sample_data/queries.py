@@ -137,10 +137,10 @@ SELECT ip, time, path FROM busy_log
 WHERE path LIKE '/files/bingerpc%'""",
     ),
     Query(
-        "The end of a path: large pictures, but no favicon",
+        "The end of a path: who saw one picture?",
         """
 SELECT ip, count(*), sum(bytes) FROM busy_log
-WHERE path LIKE '%.png' AND NOT path LIKE '/images/%' AND bytes > 500000
+WHERE path LIKE '%webhits-1.png'
 GROUP BY ip""",
     ),
     Query(
@@ -162,9 +162,15 @@ SELECT time, user_agent FROM busy_log
 WHERE user_agent RLIKE '(libwww-perl|ELinks)/[0-9.]+'""",
     ),
     Query(
-        "A parsed field, and a part of the text that no index was made for",
+        "A part of the text that no index was made for",
+        """
+SELECT time, ip, path FROM busy_log
+WHERE regexp_extract(user_agent, 'Chromium/([0-9]+)', 1) = '31'""",
+    ),
+    Query(
+        "A parsed field: visitors from one search engine",
         """
 SELECT time, referrer, path FROM busy_log
-WHERE url_host(referrer) LIKE '%.de' AND regexp_extract(user_agent, 'Firefox/([0-9]+)', 1) = '3'""",
+WHERE url_host(referrer) IN ('duckduckgo.com', 'www.duckduckgo.com')""",
     ),
 ]
