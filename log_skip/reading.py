@@ -66,8 +66,9 @@ for _field in ACCESS_LOG:
 def read_access_log(spark: SparkSession, path: str) -> DataFrame:
     """An access log in common or combined format, text or gzipped, a row a line: the columns of ACCESS_LOG, and `_malformed`.
 
-    A line in another format is kept whole in `_malformed`, every other column NULL; `malformed_lines` counts them. A field that is
-    absent (`-`) is NULL, and so are method, path and protocol of a request that is none (`request` has it). Registers the extractors.
+    A line in another format, or of an impossible time, is kept whole in `_malformed`, which is NULL for all others; `malformed_lines`
+    counts them. A field that is absent (`-`) is NULL, and so are method, path and protocol of a request that is none (`request` has
+    it). Registers the extractors.
     """
     register(spark)
     lines = spark.read.text(path)
