@@ -39,6 +39,9 @@ class Spark(AskSpark, Protocol):
 
         None where the node needs more than the target: another column, a subquery, a Python function."""
 
+    def may_be(self, node: Expression, program: str, columns: list[pa.Array]) -> npt.NDArray[np.bool_]:
+        """For each file, whether the node may be true there: see Ranges.java, and ranges.py."""
+
     def value(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
         """The number that a node of the query gives where expressions in it have these values, in arrays of one.
 

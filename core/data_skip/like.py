@@ -1,10 +1,12 @@
-"""What a LIKE pattern says about every string that it matches."""
+"""What predicates about text say of how every string that satisfies them begins and ends."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from data_skip.expression import Call, Expression, Literal, plain_string
+
+LOOSE = ("Like", "RLike")  # of which affixes do not tell all
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,35 @@ def parse_like(pattern: str, escape: str) -> Affixes | None:
     return Affixes(literals[0], literals[-1], whole=len(literals) == 1)
 
 
+_QUANTIFIERS = "?*{"  # that let a pattern do without what stands before
+
+
+def parse_regex(pattern: str) -> Affixes | None:
+    """The literal text that a regular expression of Java wants at the start; None where it wants none."""
+    if not pattern.startswith("^") or "|" in pattern:
+        return None
+    prefix, i = "", 1
+    while i < len(pattern):
+        escaped = pattern[i] == "\\"
+        literal = pattern[i + 1 : i + 2] if escaped else pattern[i]
+        if not literal or (escaped and literal.isalnum()) or (not escaped and literal in ".$^()[]{}*+?\ufffd"):
+            break
+        i += 1 + escaped
+        if pattern[i : i + 1] and pattern[i] in _QUANTIFIERS:
+            break
+        prefix += literal
+    return Affixes(prefix=prefix) if prefix else None
+
+
 def affixes(node: Expression, target: Expression) -> Affixes | None:
-    """What a predicate says of the string `target`: for =, StartsWith, EndsWith and Like with a constant; else None."""
+    """What a predicate says of the string `target`: for =, StartsWith, EndsWith, Like, RLike and `left(target, n) =` with a constant."""
     match node:
+        case Call(
+            "EqualTo" | "EqualNullSafe", [Call("Substring", [string, Literal(0 | 1), Literal(int() as length)]), Literal(str() as text)]
+        ):
+            if string != target or not plain_string(string.type) or len(text) > length:
+                return None
+            return Affixes(prefix=text, whole=len(text) < length)
         case Call(name, [string, Literal(str() as text) as literal]) if string == target:
             if not (plain_string(string.type) and plain_string(literal.type)):
                 return None
@@ -51,4 +79,6 @@ def affixes(node: Expression, target: Expression) -> Affixes | None:
                     return Affixes(suffix=text)
                 case "Like":
                     return parse_like(text, node.parameter("escapeChar"))
+                case "RLike":
+                    return parse_regex(text)
     return None

@@ -1,115 +1,159 @@
-"""Preimage by bisection: f(x) < c as a range of x, for a monotone f, found by asking Spark for f at some 64 points.
+"""Which functions are monotone, and where: the one thing about Spark that we claim ourselves. And the preimage of a comparison.
 
-*Which* functions are monotone, and where, is the one thing that we claim ourselves: `CASTS` and `_monotone_call`. Each entry says
-why. "Monotone" here asks two things of f on the whole domain of its type: the x at which f has a value (neither raises nor
-gives NULL) are one stretch that holds 0, and on it f never turns. Outside of the stretch nothing is known and files are kept.
+A claim (`Rule`) is about a call of which some operands may vary, the others being constants: in each operand that may vary, all
+others being held, the function never turns, and the values at which it has a value (neither raises an error nor gives NULL) are
+one stretch. Every claim is made under what stands in it, and for dates and times of the years 1 to 9999 only. It is used twice:
+
+- `preimage`: `f(x) op c` as a range of x, found by bisection, asking Spark for f at some 64 points. For claims without conditions.
+- ranges.py: the range of f in a file, from Spark's answers at the corners of the ranges of its operands there.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import struct
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
 from data_skip.expression import Call, Expression, Literal
-from data_skip.value_set import Interval, ValueSet, points, union
+from data_skip.value_set import Interval, ValueSet, union
 
 INTEGRAL = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 FRACTIONAL = ("float", "double")
+TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
 class AskSpark(Protocol):
     """The Spark that planned the query; see Evaluator.java."""
 
-    def bisect(self, function: Expression, constant: Literal, target: Expression) -> Bisection | None:
-        """Where a monotone function of the target reaches and passes a constant; None where Spark cannot say."""
+    def bisect(self, function: Expression, constant: Literal, target: Expression, checked: list[Call]) -> Bisection | None:
+        """Where a monotone function of the target reaches and passes a constant; None where Spark cannot say.
+
+        The calls `checked` are evaluated in the form that raises an error where they overflow."""
 
     def dates_ascend(self, zone: str) -> bool:
         """Whether local dates never go back in a time zone."""
 
-
-class Bisection:
-    """f has a value on the ordinals [first, last]; f(x) >= c from `reached`, f(x) > c from `passed` (<=, < where decreasing)."""
-
-    def __init__(self, first: int, reached: int, passed: int, last: int, increasing: bool, strict: bool) -> None:
-        self.first, self.reached, self.passed, self.last = first, reached, passed, last
-        self.increasing, self.strict = increasing, strict
-
-    def where(self, operator: str) -> list[tuple[int, int]]:
-        """Closed ranges of ordinals at which `f(x) operator c` is true, or f has no value."""
-        below, equal, above = (self.first, self.reached - 1), (self.reached, self.passed - 1), (self.passed, self.last)
-        less, greater = (below, above) if self.increasing else (above, below)
-        return {
-            "LessThan": [less],
-            "LessThanOrEqual": [less, equal],
-            "EqualTo": [equal],
-            "NotEqualTo": [less, greater],
-            "GreaterThanOrEqual": [greater, equal],
-            "GreaterThan": [greater],
-        }[operator]
+    def fixed_offset(self, zone: str) -> bool:
+        """Whether a time zone has one offset from UTC, always."""
 
 
-def preimage(operator: str, function: Expression, constant: Literal, target: Expression, spark: AskSpark) -> ValueSet | None:
-    """The values of the target for which `function operator constant` can be true; None where that is not known."""
-    if function == target or constant.value is None or not is_monotone(function, target, spark):
-        return None
-    found = spark.bisect(function, constant, target)
-    if found is None:
-        return None
-    inside = [_interval(a, b, target.type) for a, b in found.where(operator) if a <= b]
-    smallest, largest = _interval(found.first, found.first, target.type), _interval(found.last, found.last, target.type)
-    outside = []
-    if smallest.intervals:
-        outside.append(ValueSet((Interval(high=smallest.intervals[0].low),)))
-    if largest.intervals:  # f has no value above: there, and at NaN, nothing is known
-        outside.append(ValueSet((Interval(low=largest.intervals[0].high),), nan=target.type in FRACTIONAL))
-    everything = union(inside + outside)
-    return ValueSet(everything.intervals, everything.nan, null=not found.strict)
+@dataclass(frozen=True)
+class Rule:
+    """Where a function is monotone.
+
+    operands: which may vary, None: all. checked: where it overflows it may wrap round, so Spark is asked in ANSI mode. inexact: it is
+    right to one unit in the last place, and may turn within that. cuts: ordinals (see Domain.java) of the only varying operand at which it
+    may turn: it is monotone, or NULL throughout, from one to just before the next. The rest are conditions (see Conditions.java):
+    finite: no infinity. nonzero: not for the second operand. offset: the time zone has one offset in the range. period: the range lies
+    within one, in local time. seconds: the operand is seconds since 1970. text: years of four digits, which order as text.
+    """
+
+    operands: tuple[int, ...] | None = None
+    checked: bool = False
+    inexact: bool = False
+    cuts: tuple[int, ...] = ()
+    finite: bool = False
+    nonzero: bool = False
+    offset: bool = False
+    period: str = ""
+    seconds: bool = False
+    text: bool = False
+    zone: str | None = None
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it holds on the whole domain, so that a preimage can be found."""
+        held = self.inexact or self.cuts or self.finite or self.nonzero or self.offset or self.period or self.seconds or self.text
+        return not held
 
 
-def _interval(a: int, b: int, type_: str) -> ValueSet:
-    """The closed range of ordinals [a, b] as values."""
-    nan = _nan_ordinal(type_)
-    if nan is None or b < nan:
-        return ValueSet((Interval(value_at(a, type_), value_at(b, type_), True, True),))
-    if a == nan:
-        return points([float("nan")])
-    return ValueSet((Interval(low=value_at(a, type_), low_closed=True),), nan=True)
+_ALWAYS = Rule()
+_FIRST = Rule((0,))
+_ARITHMETIC = Rule(checked=True, finite=True)  # of infinities, a sum or product may be NaN
+_MINUS_ONE = -struct.unpack(">q", struct.pack(">d", 1.0))[0]  # the ordinal of -1.0
+_LOGARITHM = Rule((0,), inexact=True, cuts=(1,))  # NULL up to 0
+_YEAR_FIRST = re.compile(r"yyyy([-/. ]?MM([-/. ]?dd(( |'T')?HH(:?mm(:?ss(\.?S{1,6})?)?)?)?)?)?")
+_DAYS_OR_LONGER = ("YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MM", "MON", "WEEK", "DAY", "DD")
+_FAR = 10**8  # days: beyond, a sum of days may wrap round into the calendar
 
+RULES: dict[str, Rule] = {
+    # Numbers. Floating point arithmetic rounds to nearest, which keeps weak order.
+    "Add": _ARITHMETIC,
+    "Subtract": _ARITHMETIC,
+    "Multiply": _ARITHMETIC,  # by a negative number it descends; a corner is a corner
+    "Divide": replace(_ARITHMETIC, nonzero=True),
+    "IntegralDivide": replace(_ARITHMETIC, nonzero=True),  # truncates
+    "UnaryMinus": replace(_FIRST, checked=True),
+    "BitwiseNot": _FIRST,  # -x - 1
+    "ShiftRight": _FIRST,  # rounds down
+    "Abs": replace(_FIRST, checked=True, cuts=(0,)),
+    "Signum": _FIRST,
+    "NaNvl": _ALWAYS,  # NaN is a corner of its own
+    **dict.fromkeys(("Floor", "Ceil", "Rint"), _FIRST),  # of a double beyond bigint: its end
+    **dict.fromkeys(("Round", "BRound", "RoundCeil", "RoundFloor"), replace(_FIRST, checked=True)),
+    "Sqrt": replace(_FIRST, cuts=(0,)),  # exact; NaN below 0
+    **dict.fromkeys(("Exp", "Expm1", "Cbrt"), replace(_FIRST, inexact=True)),
+    **dict.fromkeys(("Log", "Log2", "Log10"), _LOGARITHM),
+    "Logarithm": replace(_LOGARITHM, operands=(1,)),  # descends for a base below 1
+    "Log1p": replace(_LOGARITHM, cuts=(_MINUS_ONE + 1,)),
+    "Pow": Rule((0,), inexact=True, cuts=(0, 1)),  # x^c turns at 0 for an even c; for a fraction it is NaN below
+    **dict.fromkeys(("ToDegrees", "ToRadians"), _FIRST),  # a product
+    # Dates. The proleptic Gregorian calendar: no day comes back.
+    **dict.fromkeys(("DateAdd", "DateSub", "DateDiff", "SubtractDates"), _ALWAYS),
+    **dict.fromkeys(("AddMonths", "DateAddYMInterval"), _FIRST),  # cut to the end of the month; timestamps keep their hour, and turn
+    **dict.fromkeys(("LastDay", "NextDay", "TruncDate", "Year", "YearOfWeek", "UnixDate", "DateFromUnixDate"), _FIRST),
+    **dict.fromkeys(("Month", "Quarter", "DayOfYear"), replace(_FIRST, period="year")),
+    "DayOfMonth": replace(_FIRST, period="month"),
+    "DayOfWeek": replace(_FIRST, period="week from sunday"),
+    "WeekDay": replace(_FIRST, period="week from monday"),
+    "WeekOfYear": replace(_FIRST, period="year of weeks"),
+    # Moments. What looks at local time goes back where the clocks do.
+    "Hour": replace(_FIRST, period="day"),
+    "Minute": replace(_FIRST, period="hour"),
+    **dict.fromkeys(("Second", "SecondWithFraction"), replace(_FIRST, period="minute")),
+    "TruncTimestamp": Rule((1,), offset=True),
+    **dict.fromkeys(("UnixSeconds", "UnixMillis", "UnixMicros"), _FIRST),
+    **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp"), _FIRST),  # of a date or timestamp: rounds towards 1970
+    **dict.fromkeys(("SecondsToTimestamp", "MillisToTimestamp", "MicrosToTimestamp"), _FIRST),
+    **dict.fromkeys(("TimeAdd", "TimestampAddInterval"), replace(_FIRST, offset=True)),  # a day is not 24 hours where the clocks change
+    "TimestampAdd": Rule((1,), offset=True),
+    "TimestampDiff": Rule(offset=True),
+    "SubtractTimestamps": Rule(offset=True),
+    # Text: UTF-8 orders as its code points do.
+    "Substring": _FIRST,  # from the start
+    "DateFormatClass": replace(_FIRST, offset=True, text=True),
+    "FromUnixTime": replace(_FIRST, offset=True, text=True, seconds=True),
+}
 
-def _nan_ordinal(type_: str) -> int | None:
-    return {"float": 0x7F800001, "double": 0x7FF0000000000001}.get(type_)
-
-
-def value_at(ordinal: int, type_: str) -> Any:
-    """The value with this number in the order of its type: the twin of Domain.value in Domain.java."""
-    if type_ in FRACTIONAL:
-        real, size = (">f", 4) if type_ == "float" else (">d", 8)
-        magnitude = struct.unpack(real, abs(ordinal).to_bytes(size, "big"))[0]
-        return magnitude if ordinal >= 0 else -magnitude
-    if scale := re.fullmatch(r"decimal\(\d+,(\d+)\)", type_):
-        return Decimal(f"{ordinal}E-{scale[1]}")  # from text: arithmetic would round to 28 digits
-    return ordinal
-
-
-def is_monotone(function: Expression, target: Expression, spark: AskSpark) -> bool:
-    """Whether `function` is a chain of monotone functions of the target and of nothing else."""
-    while function != target:
-        if not isinstance(function, Call) or not _monotone_call(function, spark):
-            return False
-        function = function.operands[0]
-    return True
-
-
-def _monotone_call(call: Call, spark: AskSpark) -> bool:
-    """Whether a call is monotone in its first operand, all the others being constants."""
-    match call:
-        case Call("Cast", [inner]):
-            return _monotone_cast(kind(inner.type), kind(call.type), call, spark)
-        case Call("Year", [inner]):
-            return inner.type == "date"  # the proleptic Gregorian calendar: no year comes back
-    return False
+# (from, to) -> where it holds. All raise, or give NULL, outside of one stretch, or take the nearest value.
+CASTS: dict[tuple[str, str], Rule] = {
+    ("integral", "integral"): replace(_FIRST, checked=True),  # widening is the identity; narrowing may wrap
+    ("integral", "fractional"): _FIRST,  # rounds to nearest, which keeps weak order
+    ("integral", "decimal"): _FIRST,
+    ("fractional", "fractional"): _FIRST,  # rounds to nearest, infinity beyond
+    ("fractional", "integral"): replace(_FIRST, checked=True),  # truncates
+    ("decimal", "decimal"): _FIRST,  # rounds half up
+    ("decimal", "integral"): replace(_FIRST, checked=True),
+    ("decimal", "fractional"): _FIRST,
+    **{("boolean", to): _FIRST for to in ("integral", "fractional", "decimal")},
+    ("date", "timestamp"): _FIRST,  # the start of the day: a later day never starts earlier
+    ("date", "timestamp_ntz"): _FIRST,
+    ("timestamp_ntz", "date"): _FIRST,
+    ("timestamp", "date"): replace(_FIRST, offset=True),
+    ("timestamp", "timestamp_ntz"): replace(_FIRST, offset=True),
+    ("timestamp", "integral"): replace(_FIRST, checked=True),  # seconds, rounded down
+    ("timestamp", "fractional"): _FIRST,
+    ("integral", "timestamp"): _FIRST,
+    ("fractional", "timestamp"): _FIRST,
+    ("date", "string"): replace(_FIRST, text=True),
+    ("timestamp_ntz", "string"): replace(_FIRST, text=True),
+    ("timestamp", "string"): replace(_FIRST, text=True, offset=True),
+}
 
 
 def kind(type_: str) -> str:
@@ -121,25 +165,196 @@ def kind(type_: str) -> str:
     return "decimal" if type_.startswith("decimal(") else type_
 
 
-# (from, to) -> does it hold only where overflow raises or gives NULL (ANSI or TRY), instead of wrapping round?
-CASTS = {
-    ("integral", "integral"): True,  # widening is the identity; narrowing wraps in LEGACY mode
-    ("integral", "fractional"): False,  # rounds to nearest, which keeps weak order
-    ("integral", "decimal"): False,  # exact, or NULL or an error
-    ("fractional", "fractional"): False,  # rounds to nearest, infinity beyond; NaN stays NaN, on top
-    ("fractional", "integral"): True,  # truncates; in LEGACY mode NaN becomes 0 and small types wrap
-    ("decimal", "decimal"): False,  # rounds half up, or NULL or an error
-    ("decimal", "integral"): True,  # truncates; wraps in LEGACY mode
-    ("decimal", "fractional"): False,  # rounds to nearest
-    ("date", "timestamp"): False,  # the start of the day: a later day never starts earlier
-    ("date", "timestamp_ntz"): False,
-    ("timestamp_ntz", "date"): False,
-    ("timestamp", "date"): False,  # where local dates never go back: _monotone_cast
+def rule_of(call: Call, spark: AskSpark) -> Rule | None:
+    """What is claimed of a call, with the conditions that its constants leave; None: nothing."""
+    rule = CASTS.get((kind(call.operands[0].type), kind(call.type))) if call.name == "Cast" else RULES.get(call.name)
+    if rule is None:
+        return None
+    constants = {i: operand for i, operand in enumerate(call.operands) if isinstance(operand, Literal)}
+    varying = tuple(i for i in range(len(call.operands)) if i not in constants)
+    if not varying or (rule.operands is not None and not set(varying) <= set(rule.operands)):
+        return None
+    if any(constant.value is None for constant in constants.values()):
+        return None
+    if any(kind(call.operands[i].type) not in _ORDERED_KINDS for i in varying):
+        return None
+    if rule.finite:
+        rule = _arithmetic(call, rule, varying, constants)
+    elif narrow := _NARROW.get(call.name):
+        rule = narrow(call, rule, spark)
+    return rule and _in_zone(call, rule, spark)
+
+
+_ORDERED_KINDS = ("integral", "fractional", "decimal", "boolean", "string", "binary", *TIMES)
+
+
+def _arithmetic(call: Call, rule: Rule, varying: tuple[int, ...], constants: dict[int, Literal]) -> Rule | None:
+    if any(kind(part.type) not in ("integral", "fractional", "decimal") for part in (call, *call.operands)):
+        return None
+    if 1 in constants and rule.nonzero:
+        if constants[1].value == 0:
+            return None
+        rule = replace(rule, nonzero=False)
+    if not any(operand.type in FRACTIONAL for operand in call.operands):
+        return replace(rule, finite=False)
+    if not all(math.isfinite(c.value) for c in constants.values()) or (
+        call.name == "Multiply" and any(c.value == 0 for c in constants.values())
+    ):
+        return None
+    return replace(rule, finite=len(varying) > 1)
+
+
+def _zone(call: Call) -> str | None:
+    zone = json.loads(call.parameters).get("timeZoneId")
+    return zone if isinstance(zone, str) else None
+
+
+def _in_zone(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    """The rule for the call's own time zone."""
+    if not rule.offset and not rule.period:
+        return rule
+    if not rule.seconds and "timestamp" not in (call.type, *(operand.type for operand in call.operands)):
+        return replace(rule, offset=False)  # dates, and times without a zone
+    zone = _zone(call)
+    if zone is None:
+        return None
+    return replace(rule, zone=zone, offset=rule.offset and not spark.fixed_offset(zone))
+
+
+def _by_days(call: Call, rule: Rule, spark: AskSpark) -> Rule:
+    """What depends on the local date only goes on growing where dates do."""
+    zone = _zone(call)
+    return replace(rule, offset=False) if rule.offset and zone is not None and spark.dates_ascend(zone) else rule
+
+
+def _cast(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    return _by_days(call, rule, spark) if call.type == "date" else rule
+
+
+def _some_days(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    return None if any(isinstance(o, Literal) and o.type in INTEGRAL and abs(o.value) > _FAR for o in call.operands) else rule
+
+
+def _exact_interval(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    return None if call.operands[1].type == "interval" else rule  # of months besides
+
+
+def _unit(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    units = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK")
+    return rule if str(json.loads(call.parameters).get("unit")).upper() in units else None
+
+
+def _of_time(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    return rule if call.operands[0].type in TIMES else None
+
+
+def _truncated(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    unit = str(call.operands[0].value).upper() if isinstance(call.operands[0], Literal) else ""
+    if unit in ("SECOND", "MILLISECOND", "MICROSECOND"):
+        return replace(rule, offset=False)
+    return _by_days(call, rule, spark) if unit in _DAYS_OR_LONGER else rule if unit in ("HOUR", "MINUTE") else None
+
+
+def _from_start(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    match call.operands[1:]:
+        case [Literal(0 | 1), Literal(int())] if call.type in ("string", "binary"):
+            return rule
+    return None
+
+
+def _positive(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    """A power by, or a logarithm to, a positive number: others have poles, or are NULL, and tell 0.0 from -0.0."""
+    constant = call.operands[1 if call.name == "Pow" else 0]
+    held = isinstance(constant, Literal) and 0 < constant.value < math.inf and (call.name == "Pow" or constant.value != 1)
+    return rule if held else None
+
+
+def _formatted(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    match call.operands[1]:
+        case Literal(str() as pattern) if _YEAR_FIRST.fullmatch(pattern):
+            return rule if "HH" in pattern else _by_days(call, rule, spark)
+    return None
+
+
+# What a call's constants and types leave of a rule.
+_NARROW: dict[str, Callable[[Call, Rule, AskSpark], Rule | None]] = {
+    "Cast": _cast,
+    **dict.fromkeys(("DateAdd", "DateSub"), _some_days),
+    **dict.fromkeys(("TimeAdd", "TimestampAddInterval"), _exact_interval),
+    **dict.fromkeys(("TimestampAdd", "TimestampDiff"), _unit),
+    **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp"), _of_time),
+    **dict.fromkeys(("Pow", "Logarithm"), _positive),
+    "TruncTimestamp": _truncated,
+    "Substring": _from_start,
+    **dict.fromkeys(("DateFormatClass", "FromUnixTime"), _formatted),
 }
 
 
-def _monotone_cast(source: str, target: str, cast: Call, spark: AskSpark) -> bool:
-    needs_check = CASTS.get((source, target))
-    if needs_check is None or (needs_check and cast.parameter("evalMode") == "LEGACY"):
-        return False
-    return (source, target) != ("timestamp", "date") or spark.dates_ascend(cast.parameter("timeZoneId"))
+def checked_calls(function: Expression, target: Expression, spark: AskSpark) -> list[Call] | None:
+    """Which calls of a chain of functions, all monotone everywhere, from the target to `function`, are to be checked; None: it is none."""
+    checked: list[Call] = []
+    while function != target:
+        rule = rule_of(function, spark) if isinstance(function, Call) else None
+        varying = [operand for operand in function.children if not isinstance(operand, Literal)]
+        if rule is None or not rule.everywhere or len(varying) != 1:
+            return None
+        if rule.checked and isinstance(function, Call):
+            checked.append(function)
+        (function,) = varying
+    return checked
+
+
+class Bisection:
+    """f has a value on the ordinals [first, last]; f(x) >= c from `reached`, f(x) > c from `passed` (<=, < where decreasing).
+
+    nan: the sign of f(NaN) - c; None where it has no value. strict: f(NULL) is NULL.
+    """
+
+    def __init__(self, first: int, reached: int, passed: int, last: int, increasing: bool, strict: bool, nan: int | None) -> None:
+        self.first, self.reached, self.passed, self.last = first, reached, passed, last
+        self.increasing, self.strict, self.nan = increasing, strict, nan
+
+    def where(self, operator: str) -> list[tuple[int, int]]:
+        """Closed ranges of ordinals at which `f(x) operator c` is true."""
+        below, equal, above = (self.first, self.reached - 1), (self.reached, self.passed - 1), (self.passed, self.last)
+        parts = {-1: below, 0: equal, 1: above} if self.increasing else {1: below, 0: equal, -1: above}
+        return [parts[sign] for sign in _SIGNS[operator]]
+
+    def of_nan(self, operator: str) -> bool:
+        """Whether `f(NaN) operator c` may be true."""
+        return self.nan is None or self.nan in _SIGNS[operator]
+
+
+_SIGNS = {
+    "LessThan": (-1,),
+    "LessThanOrEqual": (-1, 0),
+    "EqualTo": (0,),
+    "NotEqualTo": (-1, 1),
+    "GreaterThanOrEqual": (0, 1),
+    "GreaterThan": (1,),
+}
+
+
+def preimage(operator: str, function: Expression, constant: Literal, target: Expression, spark: AskSpark) -> ValueSet | None:
+    """The values of the target for which `function operator constant` can be true; None where that is not known."""
+    if function == target or constant.value is None or (checked := checked_calls(function, target, spark)) is None:
+        return None
+    found = spark.bisect(function, constant, target, checked)
+    if found is None:
+        return None
+    first, last = value_at(found.first, target.type), value_at(found.last, target.type)
+    inside = [Interval(value_at(a, target.type), value_at(b, target.type), True, True) for a, b in found.where(operator) if a <= b]
+    outside = [Interval(high=first), Interval(low=last)]  # there nothing is known
+    everything = union(ValueSet((interval,)) for interval in inside + outside)
+    return ValueSet(everything.intervals, target.type in FRACTIONAL and found.of_nan(operator), null=not found.strict)
+
+
+def value_at(ordinal: int, type_: str) -> Any:
+    """The value with this number in the order of its type: the twin of Domain.value in Domain.java."""
+    if type_ in FRACTIONAL:
+        real, size = (">f", 4) if type_ == "float" else (">d", 8)
+        magnitude = struct.unpack(real, abs(ordinal).to_bytes(size, "big"))[0]
+        return magnitude if ordinal >= 0 else -magnitude
+    if scale := re.fullmatch(r"decimal\(\d+,(\d+)\)", type_):
+        return Decimal(f"{ordinal}E-{scale[1]}")  # from text: arithmetic would round to 28 digits
+    return ordinal

@@ -12,25 +12,28 @@ from collections.abc import Iterable
 
 from data_skip.expression import Call, Expression, Literal, Opaque
 from data_skip.like import affixes
-from data_skip.monotone import AskSpark, preimage
-from data_skip.value_set import EVERYTHING, NOTHING, NULL_ONLY, ValueSet, compared, intersection, points, prefixed, union
+from data_skip.monotone import INTEGRAL, TIMES, AskSpark, preimage
+from data_skip.value_set import EVERYTHING, NOTHING, NULL_ONLY, ValueSet, compared, intersection, points, prefixed, union, whole
 
 _RANGES = ("EqualTo", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual")
+WHOLE = (*INTEGRAL, *TIMES)  # types whose values are whole numbers to Spark
 _MOST_PREIMAGES = 100  # of an IN list over a function: one question to Spark each
 
 
 def satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueSet | None:
     """The values of `target` for which the normalised leaf can be true; None where that is unknown, or not about the target alone."""
+    values = _satisfying(node, target, spark)
+    return whole(values) if values is not None and target.type in WHOLE else values
+
+
+def _satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueSet | None:
     if " collate " in target.type:
         return _null_tests(node, target)
     match node:
         case Call("Not", [inner]):
             return _negated(inner, target, spark)
-        case Call("StartsWith" | "Like"):
-            found = affixes(node, target)
-            if found is None:
-                return None
-            return points([found.prefix]) if found.whole else prefixed(found.prefix)
+        case Call("StartsWith" | "Like" | "RLike") | Call("EqualTo" | "EqualNullSafe", [Call("Substring", _), _]):
+            return _beginning(node, target)
         case Call("EqualNullSafe", [left, Literal(None)]) if left == target:
             return NULL_ONLY
         case Call("EqualNullSafe", [left, Literal() as constant]) if left == target:
@@ -57,13 +60,21 @@ def jointly_satisfying(node: Expression, target: Expression, spark: AskSpark) ->
             known = [values for values in sets if values is not None]
             if name == "Or":
                 return union(known) if len(known) == len(sets) else None
-            return intersection(known) if known else None
+            both = intersection(known) if known else None
+            return whole(both) if both is not None and target.type in WHOLE else both
     return satisfying(node, target, spark)
 
 
 def speak_of(target: Expression, conjuncts: Iterable[Expression]) -> bool:
     """Whether two conjuncts or more say something about the target, so that together they may say more. IS NOT NULL never does."""
     return sum(target in node.walk() and getattr(node, "name", "") != "IsNotNull" for node in conjuncts) > 1
+
+
+def _beginning(node: Expression, target: Expression) -> ValueSet | None:
+    found = affixes(node, target)
+    if found is None:
+        return None
+    return points([found.prefix]) if found.whole else prefixed(found.prefix)
 
 
 def _null_tests(node: Expression, target: Expression) -> ValueSet | None:

@@ -135,6 +135,19 @@ def intersection(sets: Iterable[ValueSet]) -> ValueSet:
     return outside.complement(null=not outside.null)
 
 
+def whole(values: ValueSet) -> ValueSet:
+    """The set without what lies between two neighbouring whole numbers: of (2, 3) nothing, of (2, 4) just 3."""
+    closed = []
+    for interval in values.intervals:
+        if interval.low is not None and interval.high is not None:
+            low, high = interval.low + (not interval.low_closed), interval.high - (not interval.high_closed)
+            if low > high:
+                continue
+            interval = Interval(low, high, True, True)
+        closed.append(interval)
+    return ValueSet(tuple(closed), values.nan, values.null)
+
+
 def _compare_low(a: Interval, b: Interval) -> int:
     if a.low is None or b.low is None:
         return (a.low is not None) - (b.low is not None)

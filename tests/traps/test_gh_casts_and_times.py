@@ -418,8 +418,8 @@ def test_h17_times_that_python_cannot_hold(lake: Lake) -> None:
     times(lake, "DATE", rows, "d")
     check(lake, "d < DATE'0001-01-01'", "be")
     check(lake, "d > DATE'9999-12-31'", "c")
-    check(lake, "year(d) = -4000", "b")
-    check(lake, "year(d) > 9999", "c")
+    check(lake, "year(d) = -4000", None)  # of functions, nothing is claimed beyond the years 1 to 9999
+    check(lake, "year(d) > 9999", None)
     check(lake, "d < TIMESTAMP'0001-01-01 12:00:00'", "abe")
     check(lake, "d > TIMESTAMP'2024-01-01 00:00:00'", "c")
     instants = Lake(lake.spark, lake.skipping, lake.folder.parent / "instants")

@@ -15,6 +15,7 @@ from data_skip.distinct import any_of_list, distinct, merged_lists
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
+from data_skip.like import LOOSE
 from data_skip.overlap import members
 from data_skip.satisfying import satisfying, speak_of
 
@@ -72,10 +73,20 @@ def _decided(node: Expression, index: BoundIndex, indexes: Indexes) -> Decider |
                 return None
             both, every = (pc.and_, all) if name == "And" else (pc.or_, any)
             return Decider(lambda values: reduce(both, (part.may_match(values) for part in known)), every(p.of_null for p in known))
-    values = satisfying(node, index.expression, indexes.spark)
-    if values is None or (isinstance(node, Call) and node.name == "Like") or len(values.intervals) > _MOST_INTERVALS:
-        return decider(node, index.expression, indexes.spark)  # LIKE as well: Spark decides it exactly, the range of its prefix would not
+    values = satisfying(node, index.expression, indexes.spark) if _direct(node, index.expression) else None
+    if values is None or len(values.intervals) > _MOST_INTERVALS:
+        return decider(node, index.expression, indexes.spark)
     return Decider(lambda array: members(array, values), values.null)  # a comparison of the expression itself needs no question to Spark
+
+
+def _direct(node: Expression, target: Expression) -> bool:
+    """Whether the values that satisfy a leaf are known exactly: of functions, LIKE and RLIKE only a set around them is."""
+    match node:
+        case Call("Not", [inner]):
+            return _direct(inner, target)
+        case Call(name, [left, *_]):
+            return left == target and name not in LOOSE
+    return node == target
 
 
 def _any_value(index: BoundIndex, decided: Decider, text: str) -> Clause:

@@ -16,7 +16,8 @@ import org.apache.spark.sql.types.TimestampType;
 
 /**
  * The values of an ordered type, numbered in Spark's order: integers, days and microseconds by themselves, a decimal by its
- * unscaled value, floating point numbers by their bits (-0.0 and 0.0 share 0; NaN comes right after infinity).
+ * unscaled value, floating point numbers by their bits (-0.0 and 0.0 share 0). NaN has no number. Of dates and times only the
+ * years 1 to 9999 count: beyond them Spark promises nothing, and its functions may overflow.
  */
 public final class Domain {
   private Domain() {}
@@ -35,14 +36,15 @@ public final class Domain {
 
   public static BigInteger largest(DataType type) {
     if (type instanceof DecimalType) return BigInteger.TEN.pow(((DecimalType) type).precision()).subtract(BigInteger.ONE);
-    if (type instanceof FloatType) return BigInteger.valueOf(Float.floatToIntBits(Float.POSITIVE_INFINITY) + 1L);
-    if (type instanceof DoubleType) return BigInteger.valueOf(Double.doubleToLongBits(Double.POSITIVE_INFINITY) + 1L);
+    if (type instanceof FloatType) return BigInteger.valueOf(Float.floatToIntBits(Float.POSITIVE_INFINITY));
+    if (type instanceof DoubleType) return BigInteger.valueOf(Double.doubleToLongBits(Double.POSITIVE_INFINITY));
+    if (Conditions.isTime(type)) return BigInteger.valueOf(Conditions.last(type));
     return BigInteger.ONE.shiftLeft(width(type) - 1).subtract(BigInteger.ONE);
   }
 
   public static BigInteger smallest(DataType type) {
-    if (type instanceof DecimalType) return largest(type).negate();
-    if (type instanceof FloatType || type instanceof DoubleType) return largest(type).subtract(BigInteger.ONE).negate();
+    if (type instanceof DecimalType || type instanceof FloatType || type instanceof DoubleType) return largest(type).negate();
+    if (Conditions.isTime(type)) return BigInteger.valueOf(Conditions.first(type));
     return BigInteger.ONE.shiftLeft(width(type) - 1).negate();
   }
 

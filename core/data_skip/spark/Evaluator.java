@@ -12,6 +12,7 @@ import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
@@ -21,6 +22,8 @@ import org.apache.spark.sql.catalyst.expressions.PrettyAttribute;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -32,19 +35,28 @@ public final class Evaluator {
   private static final byte NULL = 2;
   private static final byte ERROR = 3;
 
+  private static final Object CHECKED = new Object();
+
   private final List nodes;
 
   public Evaluator(List nodes) {
     this.nodes = nodes;
   }
 
-  private Expression node(int id) {
+  public Expression node(int id) {
     return (Expression) nodes.get(id);
   }
 
   /** The node, with every target replaced by the value in column 0 (targets after the next `;` by that in column 1, and so on); null when something else remains that needs a row, or a Python worker. */
   private Expression bind(int id, String targets) {
+    return bind(id, targets, "");
+  }
+
+  /** As `bind`, with the nodes `checked` (numbers, with commas) in the form that raises an error instead of wrapping round. */
+  private Expression bind(int id, String targets, String checked) {
     IdentityHashMap replaced = new IdentityHashMap();
+    String[] unsafe = checked.split(",");
+    for (int i = 0; i < unsafe.length; i++) if (!unsafe[i].isEmpty()) replaced.put(node(Integer.parseInt(unsafe[i])), CHECKED);
     String[] columns = targets.split(";");
     for (int column = 0; column < columns.length; column++) {
       String[] ids = columns[column].split(",");
@@ -53,7 +65,12 @@ public final class Evaluator {
         replaced.put(target, new BoundReference(column, target.dataType(), true));
       }
     }
-    Expression bound = replace(node(id), replaced);
+    return bound(node(id), replaced);
+  }
+
+  /** The expression with sub-expressions replaced (or, where they are to be CHECKED, in that form); null as for `bind`. */
+  public Expression bound(Expression expression, IdentityHashMap replaced) {
+    Expression bound = replace(expression, replaced);
     return bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList()) ? bound : null;
   }
 
@@ -74,12 +91,36 @@ public final class Evaluator {
   }
 
   private static Expression replace(Expression expression, final IdentityHashMap replaced) {
-    if (replaced.containsKey(expression)) return (Expression) replaced.get(expression);
-    return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
+    Object replacement = replaced.get(expression);
+    if (replacement != null && replacement != CHECKED) return (Expression) replacement;
+    Expression copy = (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
       public Object apply(Object child) {
         return replace((Expression) child, replaced);
       }
     });
+    return replacement == CHECKED ? checked(copy) : copy;
+  }
+
+  /**
+   * Spark's ANSI form of arithmetic or a cast. Where the other form (LEGACY) does not overflow, both give the same; where it wraps round,
+   * this one raises an error.
+   */
+  public static Expression checked(Expression expression) {
+    Object[] arguments = new Object[expression.productArity()];
+    for (int i = 0; i < arguments.length; i++) arguments[i] = checkedArgument(expression.productElementName(i), expression.productElement(i));
+    return (Expression) expression.makeCopy(arguments);
+  }
+
+  private static Object checkedArgument(String name, Object argument) {
+    if (argument instanceof Boolean && (name.equals("failOnError") || name.equals("ansiEnabled"))) return Boolean.TRUE;
+    if (argument instanceof scala.Enumeration.Value && argument.toString().equals("LEGACY")) return EvalMode$.MODULE$.ANSI();
+    if (argument == null || !argument.getClass().getSimpleName().equals("NumericEvalContext")) return argument; // of later versions of Spark
+    try {
+      Object rest = ((scala.Product) argument).productElement(1);
+      return argument.getClass().getConstructors()[0].newInstance(new Object[] {EvalMode$.MODULE$.ANSI(), rest});
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /**
@@ -181,6 +222,11 @@ public final class Evaluator {
     });
   }
 
+  /** Whether a time zone has one offset from UTC, always. */
+  public boolean fixedOffset(String zone) {
+    return org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId(zone).getRules().isFixedOffset();
+  }
+
   /**
    * Whether the local date never goes back in a time zone. It does in America/St_Johns, where clocks were turned back at 00:01.
    * Recurring rules are checked for the years to 2200: they repeat.
@@ -203,21 +249,22 @@ public final class Evaluator {
   /**
    * Bisects the domain of the target for a function f (node `function`) that is monotone on it, against constant c (node `constant`).
    *
-   * Returns {"first", "reached", "passed", "last", "increasing", "null"}: f has a value on [first, last] (elsewhere it
+   * Returns "first,reached,passed,last,increasing,null,nan": f has a value on [first, last] (elsewhere it
    * raises or gives NULL); `reached` is the smallest x there with f(x) >= c and `passed` the smallest with f(x) > c, or
-   * last + 1 (mirrored for a decreasing f: f(x) <= c, f(x) < c). "null" says whether f(NULL) is NULL. Numbers are ordinals, see `Domain`.
+   * last + 1 (mirrored for a decreasing f: f(x) <= c, f(x) < c). "null" says whether f(NULL) is NULL; "nan" how f(NaN) compares with c
+   * (-1, 0, 1; "?" where it has no value). Numbers are ordinals, see `Domain`. The nodes `checked` are evaluated in the form that raises.
    * Returns null where f has no value at the middle of the domain or none somewhere between first and last, or the type has no domain.
    */
-  public String bisect(int function, int constant, String targets) {
+  public String bisect(int function, int constant, String targets, String checked) {
     try {
-      return search(function, constant, targets);
+      return search(function, constant, targets, checked);
     } catch (Exception e) {
       return null;
     }
   }
 
-  private String search(int function, int constant, String targets) {
-    Expression bound = bind(function, targets);
+  private String search(int function, int constant, String targets, String checked) {
+    Expression bound = bind(function, targets, checked);
     Expression literal = node(constant);
     DataType type = node(Integer.parseInt(targets.split(",")[0])).dataType();
     if (bound == null || !literal.foldable() || !Domain.has(type)) return null;
@@ -235,7 +282,7 @@ public final class Evaluator {
     } catch (Exception e) {
       strict = false;
     }
-    return first + "," + reached + "," + passed + "," + last + "," + increasing + "," + strict;
+    return first + "," + reached + "," + passed + "," + last + "," + increasing + "," + strict + "," + probe.nan();
   }
 
   /** Evaluates f at ordinals of its domain and compares with c, in Spark's own order. */
@@ -269,6 +316,16 @@ public final class Evaluator {
 
     int order(BigInteger a, BigInteger b) {
       return ordering.compare(at(a), at(b));
+    }
+
+    String nan() {
+      slot[0] = type instanceof FloatType ? (Object) new Float(Float.NaN) : type instanceof DoubleType ? new Double(Double.NaN) : null;
+      try {
+        Object value = slot[0] == null ? null : bound.eval(row);
+        return value == null ? "?" : Integer.toString(Integer.signum(ordering.compare(value, constant)));
+      } catch (Exception e) {
+        return "?";
+      }
     }
 
     /** The ordinal nearest to `end` at which f still has a value, coming from 0. */

@@ -128,6 +128,10 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return wrapped;
   }
 
+  public Ranges ranges(String program) throws Exception {
+    return new Ranges(evaluator(), program);
+  }
+
   public org.apache.spark.sql.classic.SparkSession session() {
     return (org.apache.spark.sql.classic.SparkSession) relation.sparkSession();
   }

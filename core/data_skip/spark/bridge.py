@@ -72,16 +72,23 @@ class Scan:
         found = np.frombuffer(answer, dtype=np.uint8)
         return np.where((found == 3) | ~known, 2, found == wanted).astype(np.uint8)
 
-    def bisect(self, function: Expression, constant: Literal, target: Expression) -> Bisection | None:
+    def bisect(self, function: Expression, constant: Literal, target: Expression, checked: list[Call]) -> Bisection | None:
         """See monotone.AskSpark."""
         if function.source is None or constant.source is None:
             return None
-        answer = self.evaluator.bisect(function.source.id, constant.source.id, _places(function, target))
+        unsafe = ",".join(str(call.source.id) for call in checked if call.source)
+        answer = self.evaluator.bisect(function.source.id, constant.source.id, _places(function, target), unsafe)
         if answer is None:
             return None
-        *ordinals, increasing, strict = answer.split(",")
+        *ordinals, increasing, strict, nan = answer.split(",")
         first, reached, passed, last = map(int, ordinals)
-        return Bisection(first, reached, passed, last, increasing == "true", strict == "true")
+        return Bisection(first, reached, passed, last, increasing == "true", strict == "true", None if nan == "?" else int(nan))
+
+    def may_be(self, node: Expression, program: str, columns: list[pa.Array]) -> npt.NDArray[np.bool_]:
+        """See filters.Spark."""
+        assert node.source is not None
+        answer = self.java.ranges(program).mayBe(node.source.id, not node.source.negated, _stream(columns))
+        return np.frombuffer(answer, dtype=np.uint8) == 1
 
     def value(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
         """See filters.Spark."""
@@ -119,6 +126,10 @@ class Scan:
     def dates_ascend(self, zone: str) -> bool:
         """See monotone.AskSpark."""
         return bool(self.evaluator.datesAscend(zone))
+
+    def fixed_offset(self, zone: str) -> bool:
+        """See monotone.AskSpark."""
+        return bool(self.evaluator.fixedOffset(zone))
 
     def sql(self, node: Expression) -> str:
         """The node as Spark writes it in SQL."""

@@ -1,0 +1,110 @@
+package data_skip;
+
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.time.temporal.IsoFields;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.TimestampNTZType;
+import org.apache.spark.sql.types.TimestampType;
+
+/** The conditions, over the range of a file, under which a function is monotone there: seed 003's H. monotone.py says which need which. */
+public final class Conditions {
+  private static final long SECOND = 1000000L;
+  private static final long DAY = 86400L * SECOND;
+
+  private Conditions() {}
+
+  /** The first and last value of the years 1 to 9999, for which Spark documents its calendar: days or microseconds. */
+  public static long first(DataType type) {
+    return LocalDate.of(1, 1, 1).toEpochDay() * (type instanceof DateType ? 1 : DAY);
+  }
+
+  public static long last(DataType type) {
+    long days = LocalDate.of(9999, 12, 31).toEpochDay();
+    return type instanceof DateType ? days : (days + 1) * DAY - 1;
+  }
+
+  public static boolean isTime(DataType type) {
+    return type instanceof DateType || type instanceof TimestampType || type instanceof TimestampNTZType;
+  }
+
+  /** @param rule its conditions by name; a condition that is not made is absent.
+   * @param ends low and high (null where there is none) of each operand, and of the result; types likewise. */
+  public static boolean hold(Map rule, Object[][] ends, DataType[] types) {
+    ZoneId zone = rule.containsKey("zone") ? DateTimeUtils.getZoneId((String) rule.get("zone")) : ZoneOffset.UTC;
+    long earliest = Long.MAX_VALUE;
+    long latest = Long.MIN_VALUE;
+    for (int i = 0; i < ends.length; i++) {
+      if (ends[i][0] == null) continue;
+      boolean operand = i < ends.length - 1;
+      if (rule.containsKey("seconds") && types[i] instanceof LongType) {
+        for (int end = 0; end < 2; end++) {
+          long seconds = ((Number) ends[i][end]).longValue();
+          if (Math.abs(seconds / SECOND) > SECOND) return false;
+          ends[i][end] = new Long(seconds * SECOND);
+        }
+        types[i] = DataTypes.TimestampType;
+      }
+      if (rule.containsKey("finite") && !(isFinite(ends[i][0]) && isFinite(ends[i][1]))) return false;
+      if (rule.containsKey("nonzero") && i == 1 && sign(ends[i][0]) * sign(ends[i][1]) <= 0) return false;
+      if (!isTime(types[i])) continue;
+      long low = ((Number) ends[i][0]).longValue();
+      long high = ((Number) ends[i][1]).longValue();
+      if (low < first(types[i]) || high > last(types[i])) return false;
+      if (types[i] instanceof TimestampType) {
+        earliest = Math.min(earliest, low);
+        latest = Math.max(latest, high);
+      }
+      if (operand && rule.containsKey("period")) {
+        String period = (String) rule.get("period");
+        if (period(period, low, types[i], zone) != period(period, high, types[i], zone)) return false;
+      }
+    }
+    boolean local = rule.containsKey("offset") || rule.containsKey("period");
+    return !local || earliest > latest || oneOffset(zone, earliest, latest);
+  }
+
+  private static boolean isFinite(Object value) {
+    return !(value instanceof Double || value instanceof Float) || !Double.isInfinite(((Number) value).doubleValue());
+  }
+
+  private static int sign(Object value) {
+    if (value instanceof Decimal) return ((Decimal) value).toJavaBigDecimal().signum();
+    return (int) Math.signum(((Number) value).doubleValue());
+  }
+
+  /** Whether a time zone keeps one offset from the first to the last of some moments. */
+  private static boolean oneOffset(ZoneId zone, long first, long last) {
+    if (zone.getRules().isFixedOffset()) return true;
+    java.time.zone.ZoneOffsetTransition next = zone.getRules().nextTransition(instant(first));
+    return next == null || next.getInstant().isAfter(instant(last));
+  }
+
+  private static Instant instant(long micros) {
+    return Instant.ofEpochSecond(Math.floorDiv(micros, SECOND), Math.floorMod(micros, SECOND) * 1000L);
+  }
+
+  /** The number of the period (of this name) that a local date or time lies in. */
+  private static long period(String name, long local, DataType type, ZoneId zone) {
+    if (type instanceof TimestampType) local += zone.getRules().getOffset(instant(local)).getTotalSeconds() * SECOND;
+    if (name.equals("minute")) return Math.floorDiv(local, 60 * SECOND);
+    if (name.equals("hour")) return Math.floorDiv(local, 3600 * SECOND);
+    long day = type instanceof DateType ? local : Math.floorDiv(local, DAY);
+    LocalDate date = LocalDate.ofEpochDay(day);
+    if (name.equals("day")) return day;
+    if (name.equals("week from sunday")) return Math.floorDiv(day + 4, 7L); // 1970-01-01 was a Thursday
+    if (name.equals("week from monday")) return Math.floorDiv(day + 3, 7L);
+    if (name.equals("month")) return 12L * date.getYear() + date.getMonthValue();
+    if (name.equals("year")) return date.getYear();
+    if (name.equals("year of weeks")) return date.get(IsoFields.WEEK_BASED_YEAR);
+    throw new IllegalArgumentException("no period " + name);
+  }
+}

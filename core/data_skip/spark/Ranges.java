@@ -1,0 +1,452 @@
+package data_skip;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayInputStream;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.ipc.ArrowStreamReader;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.util.TypeUtils;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * For each file: which values a node of the query may have there, from the ranges of some sub-expressions ("targets") in the file.
+ *
+ * A function that is monotone in each operand, the others being held, takes its extremes over a box of operands at corners of the
+ * box: they are evaluated by Spark. NULL, NaN and the places where a function turns are corners of their own. Which functions
+ * are monotone, and when, is told by Python (monotone.py); comparisons and the logic of three values are, by themselves. Where all
+ * targets below a node have one value in a file, the node is evaluated, whatever it is.
+ */
+public final class Ranges {
+  private static final int MOST_CORNERS = 243;
+  private static final Set ORDERED = new HashSet(Arrays.asList(new String[] {
+      "And", "Or", "Not", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "IsNull", "IsNotNull", "IsNaN", "Greatest", "Least"}));
+
+  /** The values that an expression may have in one file: from low to high (none where low is null), NaN, NULL; null instead of a Range: any. */
+  private static final class Range {
+    Object low;
+    Object high;
+    boolean hasNaN;
+    boolean hasNull;
+
+    void add(Object value, scala.math.Ordering ordering) {
+      if (value == null) {
+        hasNull = true;
+      } else if (isNaN(value)) {
+        hasNaN = true;
+      } else {
+        if (low == null || ordering.compare(value, low) < 0) low = value;
+        if (high == null || ordering.compare(value, high) > 0) high = value;
+      }
+    }
+
+    void addAll(Range other, scala.math.Ordering ordering) {
+      if (other.low != null) add(other.low, ordering);
+      if (other.high != null) add(other.high, ordering);
+      hasNaN = hasNaN || other.hasNaN;
+      hasNull = hasNull || other.hasNull;
+    }
+
+    boolean has(Object value) {
+      return value.equals(low) || value.equals(high);
+    }
+  }
+
+  private static Range of(boolean canBeFalse, boolean canBeTrue, boolean canBeNull) {
+    Range range = new Range();
+    if (canBeFalse || canBeTrue) {
+      range.low = Boolean.valueOf(!canBeFalse);
+      range.high = Boolean.valueOf(canBeTrue);
+    }
+    range.hasNull = canBeNull;
+    return range;
+  }
+
+  /** An expression, prepared for many files. */
+  private final class Node {
+    final Expression expression;
+    final String name;
+    final DataType type;
+    final scala.math.Ordering ordering; // null where values of the type have none
+    final Node[] children;
+    final Map rule; // null where Python claims nothing
+    final boolean constant;
+    int target = -1;
+    final Set targets = new HashSet();
+    final Expression whole; // with targets as references; null where Spark cannot evaluate it here
+    Expression step; // with children as references
+    Object[] members; // of an IN list, in order
+    boolean listsNull; // besides
+
+    Node(Expression expression) {
+      this.expression = expression;
+      this.name = expression.getClass().getSimpleName();
+      this.type = expression.dataType();
+      this.ordering = orderingOf(type);
+      this.rule = (Map) rules.get(expression);
+      if (targetOf.containsKey(expression)) target = ((Integer) targetOf.get(expression)).intValue();
+      List below = new ArrayList();
+      if (target < 0) {
+        scala.collection.Iterator iterator = expression.children().iterator();
+        while (iterator.hasNext()) below.add(new Node((Expression) iterator.next()));
+      } else {
+        targets.add(new Integer(target));
+      }
+      this.children = (Node[]) below.toArray(new Node[0]);
+      for (int i = 0; i < children.length; i++) targets.addAll(children[i].targets);
+      this.constant = targets.isEmpty() && expression.foldable();
+      this.whole = evaluator.bound(expression, targetReferences);
+      if (rule != null || ORDERED.contains(name)) {
+        List references = new ArrayList();
+        for (int i = 0; i < children.length; i++) {
+          references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
+        }
+        Expression copy = (Expression) expression.withNewChildren(Plans.seq(references));
+        this.step = rule != null && rule.containsKey("checked") ? Evaluator.checked(copy) : copy;
+      }
+      if (name.equals("InSet")) this.members = sorted(((InSet) expression).hset().iterator());
+      if (name.equals("In")) this.members = listed();
+    }
+
+    /** The constants of an IN list; null where something else is among them. */
+    private Object[] listed() {
+      List values = new ArrayList();
+      for (int i = 1; i < children.length; i++) {
+        if (!children[i].constant) return null;
+        values.add(children[i].expression.eval(null));
+      }
+      return sorted(scala.jdk.javaapi.CollectionConverters.asScala(values.iterator()));
+    }
+
+    private Object[] sorted(scala.collection.Iterator values) {
+      List found = new ArrayList();
+      while (values.hasNext()) {
+        Object value = values.next();
+        if (value == null) listsNull = true; else found.add(value);
+      }
+      Object[] array = found.toArray();
+      Arrays.sort(array, children[0].ordering);
+      return array;
+    }
+
+    /** Null: any value. */
+    Range range() {
+      Range found;
+      try {
+        found = target >= 0 ? inputs[target] : constant ? single(expression.eval(null)) : computed();
+      } catch (Exception raised) { // by Spark, at a corner: then nothing is known
+        found = null;
+      }
+      return found == null && type instanceof BooleanType ? of(true, true, true) : found;
+    }
+
+    private Range computed() {
+      return whole != null && ordering != null && allSingle() ? evaluated() : bounded();
+    }
+
+    private Range single(Object value) {
+      Range range = new Range();
+      range.add(value, ordering);
+      return range;
+    }
+
+    /** Whether every target below has one value in this file, and perhaps NULL. 0.0 may be -0.0. */
+    private boolean allSingle() {
+      if (targets.isEmpty()) return false;
+      for (Iterator i = targets.iterator(); i.hasNext();) {
+        int number = ((Integer) i.next()).intValue();
+        Range range = inputs[number];
+        if (range == null || range.hasNaN) return false;
+        if (range.low != null && (!range.low.equals(range.high) || isFloatZero(range.low))) return false;
+      }
+      return true;
+    }
+
+    private Range evaluated() {
+      List options = new ArrayList();
+      for (int i = 0; i < inputs.length; i++) {
+        options.add(targets.contains(new Integer(i)) ? corners(inputs[i], types[i]) : Arrays.asList(new Object[] {null}));
+      }
+      return overProduct(whole, options, false);
+    }
+
+    private Range bounded() {
+      if (name.equals("CaseWhen") || name.equals("If")) return branches();
+      if (name.equals("Coalesce")) return firstOfThem();
+      if (members != null) return member(children[0].range());
+      Range[] operands = new Range[children.length];
+      for (int i = 0; i < children.length; i++) operands[i] = children[i].range();
+      if (name.equals("EqualTo")) return equal(operands[0], operands[1], children[0].ordering, false);
+      if (name.equals("EqualNullSafe")) return equal(operands[0], operands[1], children[0].ordering, true);
+      if (name.equals("StartsWith")) return startsWith(operands[0], operands[1]);
+      if (ordering == null || step == null) return null;
+      List options = new ArrayList();
+      for (int i = 0; i < children.length; i++) {
+        if (operands[i] == null) return null;
+        options.add(cornersAndTurns(operands[i], i));
+      }
+      Range found = overProduct(step, options, rule != null && !rule.containsKey("cuts"));
+      if (found == null || rule == null) return found;
+      if (rule.containsKey("inexact")) widen(found);
+      return holds(operands, found) ? found : null;
+    }
+
+    /** Whether the rule's conditions hold of the ranges of the operands and of the result. */
+    private boolean holds(Range[] operands, Range result) {
+      Object[][] ends = new Object[operands.length + 1][];
+      DataType[] types = new DataType[operands.length + 1];
+      for (int i = 0; i <= operands.length; i++) {
+        Range range = i < operands.length ? operands[i] : result;
+        ends[i] = new Object[] {range.low, range.high};
+        types[i] = i < operands.length ? children[i].type : type;
+      }
+      return Conditions.hold(rule, ends, types);
+    }
+
+    /** The values of f at all combinations of operands. `strict`: that it gives NULL for none of its own accord. */
+    private Range overProduct(Expression f, List options, boolean strict) {
+      int count = 1;
+      for (int i = 0; i < options.size(); i++) {
+        count *= ((List) options.get(i)).size();
+        if (count > MOST_CORNERS) return null;
+      }
+      Range found = new Range();
+      Object[] values = new Object[options.size()];
+      InternalRow row = new GenericInternalRow(values);
+      for (int corner = 0; corner < count; corner++) {
+        int rest = corner;
+        boolean anyNull = false;
+        for (int i = 0; i < values.length; i++) {
+          List choices = (List) options.get(i);
+          values[i] = choices.get(rest % choices.size());
+          rest /= choices.size();
+          anyNull = anyNull || values[i] == null;
+        }
+        Object value = f.eval(row);
+        if (value == null && strict && !anyNull) return null;
+        found.add(value, ordering);
+      }
+      return found;
+    }
+
+    private List cornersAndTurns(Range operand, int i) {
+      List options = corners(operand, children[i].type);
+      if (rule == null || !rule.containsKey("cuts") || operand.low == null || children[i].constant) return options;
+      DataType type = children[i].type;
+      for (Iterator cuts = ((List) rule.get("cuts")).iterator(); cuts.hasNext();) {
+        BigInteger cut = new BigInteger(cuts.next().toString());
+        Object before = Domain.value(cut.subtract(BigInteger.ONE), type);
+        Object after = Domain.value(cut, type);
+        scala.math.Ordering order = children[i].ordering;
+        if (order.compare(operand.low, before) <= 0 && order.compare(after, operand.high) <= 0) {
+          options.add(before);
+          options.add(after);
+        }
+      }
+      return options;
+    }
+
+    private Range branches() {
+      Range found = new Range();
+      int i = 0;
+      for (; i + 1 < children.length; i += 2) {
+        Range condition = children[i].range();
+        if (condition.has(Boolean.TRUE) && !join(found, children[i + 1].range())) return null;
+        if (!condition.has(Boolean.FALSE) && !condition.hasNull) return found;
+      }
+      if (i == children.length) found.hasNull = true;
+      else if (!join(found, children[i].range())) return null;
+      return found;
+    }
+
+    private Range firstOfThem() {
+      Range found = new Range();
+      for (int i = 0; i < children.length; i++) {
+        Range next = children[i].range();
+        if (next == null) return null;
+        boolean more = next.hasNull;
+        join(found, next);
+        found.hasNull = more;
+        if (!more) break;
+      }
+      return found;
+    }
+
+    private boolean join(Range found, Range next) {
+      if (next == null || ordering == null) return false;
+      found.addAll(next, ordering);
+      return true;
+    }
+
+    private Range member(Range operand) {
+      if (operand == null) return null;
+      scala.math.Ordering order = children[0].ordering;
+      int first = operand.low == null ? members.length : Arrays.binarySearch(members, operand.low, order);
+      if (first < 0) first = -first - 1;
+      boolean inside = first < members.length && order.compare(members[first], operand.high) <= 0;
+      boolean nan = operand.hasNaN && members.length > 0 && isNaN(members[members.length - 1]);
+      boolean always = isOne(operand, order) && inside;
+      return of(!isEmpty(operand) && !always, inside || nan, operand.hasNull || listsNull);
+    }
+
+    /** By more than the error of any function that is marked inexact: less than one unit in the last place at either of two points. */
+    private void widen(Range range) {
+      for (int i = 0; i < 8 && range.low != null; i++) {
+        range.low = new Double(Math.nextDown(((Double) range.low).doubleValue()));
+        range.high = new Double(Math.nextUp(((Double) range.high).doubleValue()));
+      }
+    }
+  }
+
+  private final Evaluator evaluator;
+  private final IdentityHashMap rules = new IdentityHashMap();
+  private final IdentityHashMap targetOf = new IdentityHashMap();
+  private final IdentityHashMap targetReferences = new IdentityHashMap();
+  private final DataType[] types; // of the targets
+  private Range[] inputs; // of one file
+
+  /** @param program JSON: "targets", the numbers of each target's occurrences; "rules", what is claimed of a node by its number. */
+  public Ranges(Evaluator evaluator, String program) throws Exception {
+    this.evaluator = evaluator;
+    Map json = (Map) new ObjectMapper().readValue(program, Map.class);
+    List places = (List) json.get("targets");
+    this.types = new DataType[places.size()];
+    this.inputs = new Range[types.length];
+    for (int i = 0; i < types.length; i++) {
+      for (Iterator ids = ((List) places.get(i)).iterator(); ids.hasNext();) {
+        Expression target = evaluator.node(((Integer) ids.next()).intValue());
+        types[i] = target.dataType();
+        targetOf.put(target, new Integer(i));
+        targetReferences.put(target, new BoundReference(i, target.dataType(), true));
+      }
+    }
+    for (Iterator claims = ((Map) json.get("rules")).entrySet().iterator(); claims.hasNext();) {
+      Map.Entry claim = (Map.Entry) claims.next();
+      rules.put(evaluator.node(Integer.parseInt((String) claim.getKey())), claim.getValue());
+    }
+  }
+
+  /**
+   * Whether boolean node `id` may be `wanted` in each file, a byte a file: 1 it may, 0 it cannot.
+   *
+   * Of each target the stream has three columns: its smallest and its largest value in the file, and flags: 1 where the range is
+   * known, 2 it holds values, 4 NULL, 8 NaN.
+   */
+  public byte[] mayBe(int id, boolean wanted, byte[] arrowStream) throws Exception {
+    Node node = new Node(evaluator.node(id));
+    BufferAllocator allocator = new RootAllocator();
+    ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(arrowStream), allocator);
+    try {
+      java.io.ByteArrayOutputStream result = new java.io.ByteArrayOutputStream();
+      VectorSchemaRoot root = reader.getVectorSchemaRoot();
+      while (reader.loadNextBatch()) {
+        ColumnVector[] columns = new ColumnVector[root.getFieldVectors().size()];
+        for (int i = 0; i < columns.length; i++) columns[i] = new ArrowColumnVector((FieldVector) root.getVector(i));
+        ColumnarBatch batch = new ColumnarBatch(columns, root.getRowCount());
+        for (int i = 0; i < root.getRowCount(); i++) {
+          InternalRow row = batch.getRow(i);
+          for (int t = 0; t < inputs.length; t++) inputs[t] = input(row, t, types[t]);
+          Range range = node.range();
+          result.write(range == null || range.has(Boolean.valueOf(wanted)) ? 1 : 0);
+        }
+      }
+      return result.toByteArray();
+    } finally {
+      reader.close();
+      allocator.close();
+    }
+  }
+
+  private static Range input(InternalRow row, int target, DataType type) {
+    int flags = row.getByte(3 * target + 2);
+    if ((flags & 1) == 0) return null;
+    Range range = new Range();
+    range.hasNull = (flags & 4) != 0;
+    range.hasNaN = (flags & 8) != 0;
+    if ((flags & 2) == 0) return range;
+    range.low = new BoundReference(3 * target, type, true).eval(row);
+    range.high = new BoundReference(3 * target + 1, type, true).eval(row);
+    return range.low == null || range.high == null ? null : range;
+  }
+
+  private static List corners(Range range, DataType type) {
+    List options = new ArrayList();
+    if (range.low != null) options.add(range.low);
+    if (range.low != null && !range.low.equals(range.high)) options.add(range.high);
+    if (range.hasNaN) options.add(type instanceof FloatType ? (Object) new Float(Float.NaN) : new Double(Double.NaN));
+    if (range.hasNull) options.add(null);
+    return options;
+  }
+
+  /** a = b, or a <=> b. */
+  private static Range equal(Range a, Range b, scala.math.Ordering ordering, boolean nullSafe) {
+    if (a == null || b == null || ordering == null) return null;
+    boolean meet = a.low != null && b.low != null && ordering.compare(a.low, b.high) <= 0 && ordering.compare(b.low, a.high) <= 0;
+    boolean empty = isEmpty(a) || isEmpty(b);
+    boolean canDiffer = !empty && !(isOne(a, ordering) && isOne(b, ordering) && meet);
+    boolean bothNull = a.hasNull && b.hasNull;
+    boolean oneNull = a.hasNull || b.hasNull;
+    boolean canEqual = meet || (a.hasNaN && b.hasNaN);
+    return nullSafe ? of(canDiffer || oneNull, canEqual || bothNull, false) : of(canDiffer, canEqual, oneNull);
+  }
+
+  private static boolean isEmpty(Range range) {
+    return range.low == null && !range.hasNaN;
+  }
+
+  private static boolean isOne(Range range, scala.math.Ordering ordering) {
+    return range.low != null && !range.hasNaN && ordering.compare(range.low, range.high) == 0;
+  }
+
+  /** The first bytes of strings in order are in order. */
+  private static Range startsWith(Range a, Range prefix) {
+    if (a == null || prefix == null || prefix.low == null || !prefix.low.equals(prefix.high)) return null;
+    if (!(a.low instanceof UTF8String)) return a.low == null ? of(false, false, true) : null;
+    byte[] wanted = ((UTF8String) prefix.low).getBytes();
+    int low = Arrays.compareUnsigned(start((UTF8String) a.low, wanted.length), wanted);
+    int high = Arrays.compareUnsigned(start((UTF8String) a.high, wanted.length), wanted);
+    return of(low != 0 || high != 0, low <= 0 && high >= 0, a.hasNull);
+  }
+
+  private static byte[] start(UTF8String text, int length) {
+    byte[] bytes = text.getBytes();
+    return bytes.length <= length ? bytes : Arrays.copyOf(bytes, length);
+  }
+
+  private static scala.math.Ordering orderingOf(DataType type) {
+    try {
+      return TypeUtils.getInterpretedOrdering(type);
+    } catch (Throwable none) {
+      return null;
+    }
+  }
+
+  private static boolean isNaN(Object value) {
+    return (value instanceof Double && ((Double) value).isNaN()) || (value instanceof Float && ((Float) value).isNaN());
+  }
+
+  private static boolean isFloatZero(Object value) {
+    return (value instanceof Double || value instanceof Float) && ((Number) value).doubleValue() == 0;
+  }
+}
