@@ -18,6 +18,8 @@ import pyarrow as pa
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from tests.falsifiable.functions import BY_COLUMN, NUMBERS
+
 NAN, INF = float("nan"), float("inf")
 EPOCH = datetime(1970, 1, 1)
 _DAY = 86_400_000_000
@@ -256,6 +258,12 @@ class Predicate:
 
 
 _MIRRORED = {"=": "=", "<=>": "<=>", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _applied(template: str, operand: str) -> str:
+    return template.replace("{}", f"({operand})")
+
+
 LIKES = ("like_prefix", "like_suffix", "like_contains", "like_both", "like_wildcard", "like_exact", "like_anything", "like_escape")
 SIMPLE = (
     "=",
@@ -274,7 +282,7 @@ SIMPLE = (
     "<=>null",
     "literal_left",
 )
-NUMBERS_ONLY = ("other_type", "cast", "function")
+NUMBERS_ONLY = ("other_type", "cast", "function", "two_columns")
 STRINGS_ONLY = (*LIKES, "upper", "length", "starts_ends")
 
 
@@ -302,7 +310,8 @@ class Leaves:
         more = STRINGS_ONLY if column in STRINGS else NUMBERS_ONLY if column in NUMERIC else ()
         flag = ("bare", "is_true") if column == "flag" else ()
         calendar = ("cast_day", "year") if column in ("day", "at", "local") else ()
-        return (*SIMPLE, *more, *flag, *calendar, "opaque", "wrapped", "anything")
+        composed = ("composed",) if column in BY_COLUMN else ()
+        return (*SIMPLE, *more, *flag, *calendar, *composed, "opaque", "wrapped", "anything")
 
     def of(self, kind: str, column: str) -> st.SearchStrategy[Predicate]:
         build = getattr(self, "_" + kind, None)
@@ -437,6 +446,24 @@ class Leaves:
             st.sampled_from(forms),
             st.sampled_from(["=", "<", ">=", "<=>", "<>"]),
             st.integers(-3, 20),
+        )
+
+    def _composed(self, column: str) -> st.SearchStrategy[str]:
+        """f(g(x)) compared with f(g(c)), which Spark folds; of a column of its own type, g may be any function of it."""
+        inner = st.sampled_from(BY_COLUMN[column])
+        outer = st.sampled_from(NUMBERS if column in NUMERIC else ["{}"])
+        operators = st.sampled_from(["=", "<", "<=", ">", ">=", "<>", "<=>"])
+        build = lambda f, g, op, c: f"{_applied(f, _applied(g, column))} {op} {_applied(f, _applied(g, c))}"  # noqa: E731
+        simple = lambda g, op, c: build("{}", g, op, c)  # noqa: E731
+        return st.one_of(
+            st.builds(simple, inner, operators, self.literal(column)), st.builds(build, outer, inner, operators, self.literal(column))
+        )
+
+    def _two_columns(self, column: str) -> st.SearchStrategy[str]:
+        forms = ["{} {} {}", "{} {} {} + 1", "{} {} -{}", "{} {} coalesce({}, 1)", "abs({}) {} {}", "greatest({}, 2) {} {}"]
+        operators = st.sampled_from(["=", "<", "<=", ">", ">=", "<>", "<=>"])
+        return st.builds(
+            lambda form, op, other: form.format(column, op, other), st.sampled_from(forms), operators, st.sampled_from(NUMERIC)
         )
 
     def _opaque(self, column: str) -> st.SearchStrategy[str]:

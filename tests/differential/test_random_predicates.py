@@ -227,7 +227,7 @@ _UNEQUAL = "<>, not =, not <=> | not in, not in_long"  # these skip files that h
 _ORDER = "= | <=> | < | <= | > | >= | between | in | in_null | in_long | literal_left | bare, not bare | is_true | cast | cast_day | year"
 _ORDER += f" | not < | not <= | not > | not >= | not <> | not between | not literal_left | not cast | {_UNEQUAL}"
 SERVED = {
-    "min_max": f"{_ORDER} | {_NULLS} | {_LIKE} | starts_ends | other_type | not like_prefix, not starts_ends",
+    "min_max": f"{_ORDER} | {_NULLS} | {_LIKE} | starts_ends | other_type | not like_prefix, not starts_ends | composed | two_columns",
     "value_list": f"{_ORDER} | {_NULLS} | {_LIKE} | like_suffix | like_contains | upper | length | function | wrapped | not function"
     " | not like_prefix, not like_both | not like_suffix, not like_contains, not like_wildcard, not like_exact | not upper, not length",
     "affix": f"= | <=> | in | in_long | in_null | {_NULLS} | {_LIKE} | like_suffix | not = , not like_exact, not in, not in_long | not <>"

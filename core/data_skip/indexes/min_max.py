@@ -127,7 +127,7 @@ def in_range(node: Expression, indexes: Indexes) -> Iterator[Clause]:
         return
     like = isinstance(node, Call) and node.name in LOOSE  # of which the range of its prefix tells little
     if not served or like:
-        known = {index.expression: bounds(index) for index in indexes.of(MinMax)}
+        known = {index.expression: _ranges(index) for index in indexes.of(MinMax)}
         used = [index for index in indexes.of(MinMax) if index.expression in set(node.walk())]
         if used:
             text = f"{', '.join(map(str, used))} {'admit' if len(used) > 1 else 'admits'} {indexes.spark.sql(node)}"
@@ -136,7 +136,7 @@ def in_range(node: Expression, indexes: Indexes) -> Iterator[Clause]:
                 yield found.clause
 
 
-def bounds(index: BoundIndex) -> Bounds:
+def _ranges(index: BoundIndex) -> Bounds:
     """The fields of a MinMax as ranges.py takes them."""
     return Bounds(index["min"], index["max"], *(index[name] for name in COUNTS))
 
