@@ -26,6 +26,7 @@ install: .venv/.installed ## install into .venv, with the versions of constraint
 
 demo: .venv/.installed ## index a small lake of real data and watch Spark skip most of it
 	@$(call python,.venv) -m sample_data.demo
+	@$(call python,.venv) -m sample_data.geo_demo
 
 test: .venv/.installed ## run the tests
 	@$(call python,.venv) -m pytest

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -61,11 +62,11 @@ def main(arguments: list[str] | None = None) -> int:
         spark.stop()
 
 
-def start_spark() -> SparkSession:
-    """A quiet local session with two cores."""
+def start_spark(settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A quiet local session with two cores, and some settings besides."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or the workers run whatever `python3` is
     quiet = (HERE / "log4j2.properties").as_uri()
-    spark = (
+    builder = (
         SparkSession.builder.master("local[2]")
         .appName("data-skip demo")
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet}")
@@ -75,8 +76,10 @@ def start_spark() -> SparkSession:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
     )
+    for key, value in (settings or {}).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 
