@@ -42,7 +42,7 @@ QUERIES = [
         for size, name in (("small", "Switzerland"), ("large", "Brazil"))
     ),
     Query(
-        "The largest, on both sides of the date line, and NOT: Russia beyond the Arctic circle's south",
+        "The largest, on both sides of the date line, and NOT: Russia's Arctic",
         "SELECT count(DISTINCT station) FROM weather WHERE ST_CONTAINS(Russia, lat, lng) AND NOT (lat < 66.5)",
     ),
     Query(

@@ -1,0 +1,167 @@
+"""Skipping by place, side by side: `make bench BENCH=geo`, or `python -m benchmarks.geo [--files 1024 8192]`. Needs pyspark 4.0 and Sedona.
+
+The weather of the demo in some 1,000 and 10,000 files (a KD-tree of the stations x quarters of years), and for countries of different
+sizes `SELECT count(*), max(temp) ... WHERE <the place lies in the country>`:
+
+    plain        Sedona's ST_Contains, every file read (Spark as it comes, pushdown included, with Sedona's functions)
+    Python       our ST_CONTAINS(region, lat, lng) in Arrow batches, every file read
+    rewrite      plain, and by hand `lat BETWEEN ... AND lng BETWEEN ...` of the country, which Spark pushes down into each file's footer
+    MinMax ...   plain with one of our indexes: the same query, nothing rewritten
+
+Files read beside those that hold a row of the answer (the oracle's), the median time from SQL to rows, and the metadata a file, compressed.
+Then both functions alone, on a million points in memory. Exits with 1 where an answer differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import shapely
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from sedona.spark import SedonaContext
+
+import data_skip
+import geo_skip
+from data_skip import Index, MinMax
+from data_skip.spark.java import ensure_java
+from geo_skip import GeoBox, S2Covering
+from sample_data import printing
+from sample_data.countries import read_countries
+from sample_data.demo import start_spark
+from sample_data.geo_demo import SEDONA
+from sample_data.weather import write_weather
+
+QUARTERS = 8
+COUNTRIES = ("Switzerland", "India", "Brazil", "Australia")
+INDEXES: dict[str, list[Index]] = {
+    "MinMax": [MinMax("lat"), MinMax("lng")],
+    "GeoBox(4)": [GeoBox("lat", "lng", boxes=4)],
+    "S2Covering": [S2Covering("lat", "lng")],
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the tables; the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.geo", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("build/geo"), help="where the tables go (%(default)s)")
+    parser.add_argument("--files", type=int, nargs="+", default=[1024, 8192], help="powers of two (%(default)s)")
+    parser.add_argument("--repeats", type=int, default=3, help="timed runs of each query (%(default)s)")
+    options = parser.parse_args(arguments)
+    ensure_java()
+    spark = start_spark({"spark.jars.packages": SEDONA})
+    try:
+        plain = spark.newSession()  # without Sedona's functions, for ours
+        SedonaContext.create(spark)
+        for session in (spark, plain):
+            geo_skip.register(session)
+        same = [compare(spark, plain, options.out / str(files), files, options.repeats) for files in options.files]
+        functions(spark, plain, options.repeats)
+    finally:
+        spark.stop()
+    return 0 if all(same) else 1
+
+
+def compare(spark: SparkSession, plain: SparkSession, folder: Path, files: int, repeats: int) -> bool:
+    """One table size; whether all answers are the same."""
+    write_weather(folder, depth=(files // QUARTERS).bit_length() - 1)
+    skipping = data_skip.enable(spark)
+    table = skipping.table(str(folder))
+    for session in (spark, plain):
+        session.read.parquet(str(folder)).createOrReplaceTempView("weather")
+    outlines = read_countries()
+    answers: dict[str, Row] = {}
+    needed: dict[str, int] = {}
+    lines: dict[str, list[list[str]]] = {}
+    same = True
+
+    def measure(name: str, country: str, session: SparkSession, where: str, read: int, metadata: str) -> None:
+        nonlocal same
+        query = f"SELECT count(*), max(temp) FROM weather WHERE {where}"
+        row, seconds = timed(lambda: session.sql(query), repeats)
+        same &= answers.setdefault(country, row) == row
+        share = f"{read / needed[country]:.2f}"
+        lines.setdefault(country, []).append(
+            [name, f"{read:,}", share, printing.in_seconds(seconds), metadata, "" if answers[country] == row else "DIFFERS"]
+        )
+
+    with skipping.disabled():
+        for country in COUNTRIES:
+            matching = spark.read.parquet(str(folder)).where(contains(outlines[country]))
+            needed[country] = matching.select(F.col("_metadata.file_path")).distinct().count()
+            measure("plain", country, spark, contains(outlines[country]), files, "")
+            measure("Python", country, plain, f"ST_CONTAINS('{outlines[country]}', lat, lng)", files, "")
+            west, south, east, north = shapely.bounds(shapely.from_wkt(outlines[country]))
+            by_hand = f"lat BETWEEN {south} AND {north} AND lng BETWEEN {west} AND {east}"
+            measure("rewrite", country, spark, f"{contains(outlines[country])} AND {by_hand}", files, "in footers")
+    for name, indexes in INDEXES.items():
+        report = table.create_index(*indexes)
+        size = sum(metadata_bytes(folder, index) for index in indexes) / files
+        for country in COUNTRIES:
+            where = contains(outlines[country])
+            measure(name, country, spark, where, len(table.files(where)), f"{size:,.0f} B a file")
+        print(f"   {name}: created in {report.seconds:.1f} s", flush=True)
+        for index in indexes:
+            table.drop_index(index)
+    for country in COUNTRIES:
+        print(printing.heading(f"{files:,} files: {country}, {answers[country][0]:,} rows in {needed[country]:,} files"))
+        print(printing.table([["", "files read", "of oracle's", "time", "metadata", ""], *lines[country]]), flush=True)
+    return same
+
+
+def contains(outline: str) -> str:
+    """The predicate, over Sedona."""
+    return f"ST_Contains(ST_GeomFromWKT('{outline}'), ST_Point(lng, lat))"
+
+
+def timed(query: Callable[[], DataFrame], repeats: int) -> tuple[Row, float]:
+    """The one row of a query, and the median of its seconds, after a run to warm up."""
+    (row,) = query().collect()
+    taken = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        query().collect()
+        taken.append(time.perf_counter() - start)
+    return row, statistics.median(taken)
+
+
+def metadata_bytes(folder: Path, index: Index) -> int:
+    """What the index's column takes in the store, compressed."""
+    import pyarrow.parquet as pq
+
+    total = 0
+    for uri in DeltaTable(str(folder / "_data_skip")).file_uris():
+        metadata = pq.read_metadata(uri)
+        for group in range(metadata.num_row_groups):
+            chunks = (metadata.row_group(group).column(i) for i in range(metadata.num_columns))
+            total += sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] == index.column)
+    return total
+
+
+def functions(spark: SparkSession, plain: SparkSession, repeats: int) -> None:
+    """Sedona's function and ours, on a million points that Spark makes as it goes."""
+    lines = []
+    for session in (spark, plain):
+        session.sql("SELECT 180 * rand(1) - 90 AS lat, 360 * rand(2) - 180 AS lng FROM range(0, 1000000, 1, 2)").createOrReplaceTempView(
+            "points"
+        )
+    for country in COUNTRIES:
+        outline = read_countries()[country]
+        times = []
+        for session, where in ((spark, contains(outline)), (plain, f"ST_CONTAINS('{outline}', lat, lng)")):
+            row, seconds = timed(partial(session.sql, f"SELECT count_if({where}) FROM points"), repeats)
+            times += [f"{row[0]:,}", printing.in_seconds(seconds)]
+        lines.append([f"{country}, {shapely.get_num_coordinates(shapely.from_wkt(outline))} corners", *times])
+    print(printing.heading("ST_Contains of a million points"))
+    print(printing.table([["", "points", "Sedona", "points", "ours, in Python"], *lines]), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
