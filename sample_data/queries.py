@@ -165,7 +165,7 @@ WHERE user_agent RLIKE '(libwww-perl|ELinks)/[0-9.]+'""",
         "A part of the text that no index was made for",
         """
 SELECT time, ip, path FROM busy_log
-WHERE regexp_extract(user_agent, 'Chromium/([0-9]+)', 1) = '31'""",
+WHERE regexp_extract(user_agent, 'Chrome/([0-9.]+)', 1) = '25.0.1364.172'""",
     ),
     Query(
         "A parsed field: visitors from one search engine",
