@@ -116,7 +116,7 @@ def test_an_extractor_is_pickled_alike_in_every_process() -> None:
     here = CloudPickleSerializer().dumps((Distinct(get_agent_name, 1), "string")).hex()
     there = run([executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     assert there.stdout.strip() == here
-    assert b"rubbish" not in bytes.fromhex(here) and b"get_agent_name" in bytes.fromhex(here)
+    assert b"get_agent_name" in bytes.fromhex(here) and len(here) < 400  # by its name, not by its code
 
 
 def test_each_distinct_string_of_a_batch_is_parsed_once() -> None:
