@@ -19,8 +19,6 @@ from data_skip.report import PredicateReport, ScanReport, human
 from data_skip.spark.bridge import Listing, Scan
 from data_skip.store import Snapshot
 
-WORTH = 10  # of the bytes that a scan would read, running a small side first may read one in so many
-
 
 @dataclass(frozen=True)
 class Knowledge:
@@ -58,7 +56,8 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
 def not_worth(listing: Listing, find: Find, knowledge: Knowledge) -> list[str]:
     """For each pending predicate of a listing (of a join, or a sub-query) why it is not worth running what it needs; "" where it is.
 
-    That reads `bytes`. It may save a part of what all that is known already leaves, and nothing where no index is about its columns.
+    That reads `bytes`. It may save a part of what all that is known already leaves, which should be at `least` so much, and nothing
+    where no index is about its columns.
     """
     trees = [tree for _, snapshot in find(listing.scan.roots) for d in snapshot.definitions.values() for tree in d.bound_expressions()]
     columns = {node.path[0] for tree in trees for node in tree.walk() if isinstance(node, Column)}
@@ -68,7 +67,7 @@ def not_worth(listing: Listing, find: Find, knowledge: Knowledge) -> list[str]:
         return reasons
     report = decide(listing, find, knowledge)
     for i, pending in enumerate(all_pending):
-        if not reasons[i] and (report.files_read < 2 or pending["bytes"] > report.bytes_read / WORTH):
+        if not reasons[i] and (report.files_read < 2 or report.bytes_read < pending["least"]):
             left = f"{report.files_read:,} files with {human(report.bytes_read)}"
             reasons[i] = f"that may read {human(pending['bytes'])}, and other predicates leave {left}"
     return reasons

@@ -117,7 +117,7 @@ def exploded(random: Random) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(1))
 def test_random_predicates_about_arrays(
     spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
@@ -147,4 +147,4 @@ def test_random_predicates_about_arrays(
                 skipped += report.scans[-1].files_skipped
     finally:
         spark.catalog.dropTempView("t")
-    assert skipped > 100
+    assert skipped > 60

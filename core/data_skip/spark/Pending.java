@@ -8,18 +8,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
-import org.apache.spark.sql.catalyst.expressions.In;
-import org.apache.spark.sql.catalyst.expressions.InSet;
-import org.apache.spark.sql.catalyst.expressions.IsNull;
-import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
@@ -29,8 +22,6 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DoubleType;
-import org.apache.spark.sql.types.FloatType;
 
 /**
  * A predicate of a scan that is known once a small side has been run (sideways information passing, seed 003): some row of `other`
@@ -43,8 +34,6 @@ import org.apache.spark.sql.types.FloatType;
 public final class Pending {
   public static final int MOST_KEYS = 10000;
   private static final int MOST_ROWS = 100; // that are put into conditions one by one
-  private static final int FEW_KEYS = 100; // of a function, each is found by bisection; more get a range besides
-
   private static final int WORTH = 10; // of the bytes of a scan, the small side may read one in so many
 
   private final List conditions;
@@ -75,7 +64,7 @@ public final class Pending {
   public static Pending ofSubquery(Expression predicate) {
     ScalarSubquery found = subquery(predicate);
     if (found == null || !found.outerAttrs().isEmpty() || holds(predicate, PythonUDF.class)) return null;
-    Expression rest = replaced(predicate, found, new Literal(null, found.dataType()));
+    Expression rest = KeyPredicates.replaced(predicate, found, new Literal(null, found.dataType()));
     if (!rest.deterministic() || subquery(rest) != null) return null;
     return new Pending(Collections.singletonList(predicate), (LogicalPlan) found.plan(), true);
   }
@@ -143,7 +132,12 @@ public final class Pending {
 
   /** Whether it may be run for a scan of so many bytes. */
   public boolean worth(long scan) {
-    return refusal(SQLConf.get()) == null && bytes() <= scan / WORTH;
+    return refusal(SQLConf.get()) == null && least() <= scan;
+  }
+
+  /** The bytes that a scan must have left to read. */
+  public long least() {
+    return bytes() > Long.MAX_VALUE / WORTH ? Long.MAX_VALUE : bytes() * WORTH;
   }
 
   public String sql() {
@@ -173,7 +167,7 @@ public final class Pending {
     List result = new ArrayList();
     for (int i = 0; i < conditions.size(); i++) {
       Expression condition = (Expression) conditions.get(i);
-      if (scalar) condition = replaced(condition, subquery(condition), new Literal(null, subquery(condition).dataType()));
+      if (scalar) condition = KeyPredicates.replaced(condition, subquery(condition), new Literal(null, subquery(condition).dataType()));
       result.add(new TreeEncoder(columns, new org.apache.spark.sql.types.StructType()).encode(condition));
     }
     return result;
@@ -190,7 +184,7 @@ public final class Pending {
     InternalRow[] rows = SmallSide.rows(session, other);
     if (rows.length > 1) return null; // the query will fail
     Object value = rows.length == 0 ? null : value(rows[0], 0, query.dataType());
-    return folded(replaced(condition, query, new Literal(value, query.dataType())));
+    return KeyPredicates.folded(KeyPredicates.replaced(condition, query, new Literal(value, query.dataType())));
   }
 
   private Expression withRows(SparkSession session) {
@@ -205,11 +199,11 @@ public final class Pending {
       Expression condition = (Expression) conditions.get(i);
       Expression key = key(condition);
       if (key == null) onlyEqual = false;
-      else parts.addAll(isIn(key, column(rows, next, key.dataType()), condition instanceof EqualNullSafe));
+      else parts.addAll(KeyPredicates.isIn(key, column(rows, next, key.dataType()), condition instanceof EqualNullSafe));
       next += inputs(condition).size();
     }
     if ((!onlyEqual || conditions.size() > 1) && rows.length <= MOST_ROWS && rows.length > 0) parts.add(oneByOne(rows, inputs));
-    return all(parts);
+    return KeyPredicates.all(parts);
   }
 
   /** The scan's side of an equality of both sides, where keys can be told by their values; null for another condition. */
@@ -249,34 +243,6 @@ public final class Pending {
     return new ArrayList(distinct);
   }
 
-  /** `key IN (values)`, with a range besides where there are many; NULL counts where it equals NULL. */
-  private static List isIn(Expression key, List values, boolean nullSafe) {
-    DataType type = key.dataType();
-    boolean withNull = values.remove(null);
-    List result = new ArrayList();
-    Expression in;
-    if (values.size() <= FEW_KEYS || type instanceof FloatType || type instanceof DoubleType) { // a set would tell -0.0 from 0.0
-      List literals = new ArrayList();
-      for (int i = 0; i < values.size(); i++) literals.add(new Literal(values.get(i), type));
-      in = new In(key, Plans.seq(literals));
-    } else {
-      in = new InSet(key, scala.jdk.javaapi.CollectionConverters.asScala(new HashSet(values)).toSet());
-    }
-    result.add(withNull && nullSafe ? new Or(in, new IsNull(key)) : in);
-    if (values.size() > FEW_KEYS && !(withNull && nullSafe)) {
-      final scala.math.Ordering order = org.apache.spark.sql.catalyst.util.TypeUtils.getInterpretedOrdering(type);
-      result.addAll(range(key, Collections.min(values, order), Collections.max(values, order)));
-    }
-    return result;
-  }
-
-  private static List range(Expression key, Object low, Object high) {
-    List result = new ArrayList();
-    result.add(new GreaterThanOrEqual(key, new Literal(low, key.dataType())));
-    result.add(new LessThanOrEqual(key, new Literal(high, key.dataType())));
-    return result;
-  }
-
   /** Of more keys than MOST_KEYS their range. */
   private Expression ranges(SparkSession session) {
     List keys = new ArrayList();
@@ -292,9 +258,9 @@ public final class Pending {
     List parts = new ArrayList();
     for (int i = 0; i < keys.size(); i++) {
       Expression key = (Expression) keys.get(i);
-      if (!row.isNullAt(2 * i)) parts.addAll(range(key, value(row, 2 * i, key.dataType()), value(row, 2 * i + 1, key.dataType())));
+      if (!row.isNullAt(2 * i)) parts.addAll(KeyPredicates.range(key, value(row, 2 * i, key.dataType()), value(row, 2 * i + 1, key.dataType())));
     }
-    return all(parts);
+    return KeyPredicates.all(parts);
   }
 
   /** The OR over the rows of all conditions with their values put in. */
@@ -308,38 +274,12 @@ public final class Pending {
         List needed = inputs(condition);
         for (int j = 0; j < needed.size(); j++, next++) {
           Expression part = (Expression) needed.get(j);
-          condition = replaced(condition, part, new Literal(value(rows[r], next, part.dataType()), part.dataType()));
+          condition = KeyPredicates.replaced(condition, part, new Literal(value(rows[r], next, part.dataType()), part.dataType()));
         }
-        parts.add(folded(condition));
+        parts.add(KeyPredicates.folded(condition));
       }
-      any = any == null ? all(parts) : new Or(any, all(parts));
+      any = any == null ? KeyPredicates.all(parts) : new Or(any, KeyPredicates.all(parts));
     }
     return any;
-  }
-
-  private static Expression all(List parts) {
-    Expression result = null;
-    for (int i = 0; i < parts.size(); i++) result = result == null ? (Expression) parts.get(i) : new And(result, (Expression) parts.get(i));
-    return result;
-  }
-
-  private static Expression replaced(Expression expression, final Expression part, final Expression by) {
-    if (expression == part || expression instanceof AttributeReference && expression.semanticEquals(part)) return by;
-    return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object child) {
-        return replaced((Expression) child, part, by);
-      }
-    });
-  }
-
-  /** With every constant part as a literal, as the optimizer leaves constants of a WHERE. */
-  private static Expression folded(Expression expression) {
-    if (expression instanceof Literal) return expression;
-    if (expression.foldable()) return new Literal(expression.eval(null), expression.dataType());
-    return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object child) {
-        return folded((Expression) child);
-      }
-    });
   }
 }

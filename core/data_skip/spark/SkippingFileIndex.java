@@ -65,6 +65,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     Map json = new LinkedHashMap();
     json.put("columns", new ArrayList(pending.columns(columns)));
     json.put("bytes", new Long(pending.bytes()));
+    json.put("least", new Long(pending.least()));
     json.put("conditions", pending.encoded(columns));
     return json;
   }

@@ -9,7 +9,7 @@ from typing import Any
 # In order of use: each class sees those before it, through the class loader that is its parent.
 SOURCES = (
     *("Plans", "TreeEncoder", "Conditions", "Domain", "Evaluator", "Ranges"),
-    *("KnownFiles", "Freshness", "Listing", "ChosenFiles", "SmallSide", "Pending", "SkippingFileIndex"),
+    *("KnownFiles", "Freshness", "Listing", "ChosenFiles", "SmallSide", "KeyPredicates", "Pending", "SkippingFileIndex"),
     *("Generators", "SkippingRule", "Shim"),
 )
 
