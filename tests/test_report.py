@@ -71,6 +71,18 @@ def test_reasons(lake: Lake) -> None:
         assert all(bool(p.clause) != bool(p.why_not) for p in scan.predicates)
 
 
+def test_a_clause_that_skips_nothing_says_why(lake: Lake) -> None:
+    for where, reason in (
+        ("x > -5", "its values overlap everywhere"),
+        ("abs(x) + 1 > 0", "its values overlap everywhere"),
+        ("x % 10 = 0", "not monotone, and no file holds one value only"),
+    ):
+        scan = lake.query(f"SELECT * FROM numbers WHERE {where}").scans[0]
+        assert scan.predicates[0].why_none.startswith(reason), str(scan)
+        assert f"skips 0 alone: {reason}" in str(scan)
+        assert scan.predicates[1].why_none == "every file holds a value"
+
+
 def test_no_index_and_other_readers_are_noted(lake: Lake) -> None:
     bare = Lake(lake.spark, lake.skipping, lake.folder.parent / "bare")
     bare.file("a.parquet", {"x": [1]})

@@ -14,7 +14,7 @@ from data_skip.elements import indexed
 from data_skip.expression import Column
 from data_skip.filters import Filters, Indexes
 from data_skip.index import BoundIndex, Index
-from data_skip.merging import Decision, generate_clause
+from data_skip.merging import Decision, generate_clause, skipped_nothing
 from data_skip.report import PredicateReport, ScanReport, human
 from data_skip.spark.bridge import Listing, Scan
 from data_skip.store import Snapshot
@@ -95,7 +95,8 @@ def _decide_one(listing: Listing, root: str, snapshot: Snapshot, knowledge: Know
     for leaf in decision.leaves:
         alone = int((fresh & ~survivors(leaf.clause, records, files)).sum())
         clause = "" if leaf.clause is KEEP else str(leaf.clause)
-        report.predicates.append(PredicateReport(listing.scan.sql(leaf.node), clause, alone, leaf.why_not))
+        why_none = skipped_nothing(leaf.node, clause) if clause and not alone else ""
+        report.predicates.append(PredicateReport(listing.scan.sql(leaf.node), clause, alone, leaf.why_not, why_none))
 
 
 def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str]) -> Decision:

@@ -17,6 +17,7 @@ from data_skip.clause import KEEP, Clause, all_of, any_of
 from data_skip.expression import Call, Column, Expression
 from data_skip.filters import Filters, Indexes
 from data_skip.normalize import normalize
+from data_skip.ranges import ONE_VALUE
 
 
 @dataclass
@@ -83,6 +84,15 @@ def _why_not(node: Expression, indexes: Indexes) -> str:
         return f"no index on {', '.join(missing)}"
     names = ", ".join(str(index) for index in indexes.bound if columns & set(_columns(index.expressions)))
     return f"no filter of {names} serves it"
+
+
+def skipped_nothing(node: Expression, clause: str) -> str:
+    """Why the clause of a leaf lets every file pass."""
+    if getattr(node, "name", "") == "IsNotNull":
+        return "every file holds a value"
+    if clause.endswith(ONE_VALUE):
+        return "not monotone, and no file holds one value only"
+    return "its values overlap everywhere; files sorted or clustered by it would be skipped"
 
 
 def _columns(expressions: tuple[Expression, ...]) -> list[Expression]:

@@ -26,6 +26,7 @@ from data_skip.filters import Spark
 from data_skip.monotone import Rule, rule_of
 
 _KNOWN, _VALUES, _NULL, _NAN = 1, 2, 4, 8  # see Ranges.mayBe
+ONE_VALUE = "where it has one value"  # how the text of such a clause ends
 _COMPARISONS = ("EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "In", "StartsWith")
 _LOGIC = (*_COMPARISONS, "And", "Or", "Not", "IsNull", "IsNotNull", "IsNaN", "Greatest", "Least", "Coalesce", "If", "CaseWhen")
 
@@ -82,7 +83,7 @@ def within_ranges(
         return pa.array(answers, mask=~asked)
 
     fields = tuple(field for target in targets for field in known[target].fields)
-    return Bounded(Computed(text if monotone else f"{text} where it has one value", fields, may_match), monotone)
+    return Bounded(Computed(text if monotone else f"{text} {ONE_VALUE}", fields, may_match), monotone)
 
 
 def _describe(

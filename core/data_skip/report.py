@@ -11,12 +11,13 @@ KEPT_REPORTS = 100
 
 @dataclass
 class PredicateReport:
-    """One leaf of the WHERE: the clause that represents it and how many files it skips alone, or why it has none."""
+    """One leaf of the WHERE: the clause that represents it, how many files it skips alone and why none; or why it has no clause."""
 
     predicate: str
     clause: str = ""
     files_skipped_alone: int = 0
     why_not: str = ""
+    why_none: str = ""
 
 
 @dataclass
@@ -66,6 +67,7 @@ class ScanReport:
             width = max(len(shorten(p.predicate)) for p in self.predicates)
             for predicate in self.predicates:
                 said = f"skips {predicate.files_skipped_alone:,} alone" if predicate.clause else f"not used: {predicate.why_not}"
+                said += f": {predicate.why_none}" if predicate.why_none else ""
                 lines.append(f"    {shorten(predicate.predicate):<{width}}  {said}")
         lines += [f"  note     {note}" for note in self.notes]
         lines += [f"  error    {error} (its files are read)" for error in self.errors]

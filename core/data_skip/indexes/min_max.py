@@ -12,14 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from data_skip import filters
-from data_skip.clause import Clause, Named, any_of
+from data_skip.clause import Clause, Computed, Named, any_of
+from data_skip.dictionary import Decider, decider
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
 from data_skip.footer import WRITERS, Footer
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.like import LOOSE
 from data_skip.overlap import meets
-from data_skip.ranges import Bounds, within_ranges
+from data_skip.ranges import ONE_VALUE, Bounds, within_ranges
 from data_skip.satisfying import satisfying
 from data_skip.value_set import ValueSet, after_bytes, after_prefix
 
@@ -134,6 +135,11 @@ def in_range(node: Expression, indexes: Indexes) -> Iterator[Clause]:
             found = within_ranges(node, known, indexes.spark, text, constant_only=served)
             if found is not None:
                 yield found.clause
+                return
+        for index in used:  # a Python function, which Spark does not evaluate while planning
+            decided = decider(node, index.expression, indexes.spark)
+            if decided is not None:
+                yield _decided_where_constant(index, decided, f"{admits(index, node, indexes)} {ONE_VALUE}")
 
 
 def _ranges(index: BoundIndex) -> Bounds:
@@ -151,3 +157,27 @@ def holds_any(index: BoundIndex, values: ValueSet) -> Clause:
     if values.null:
         parts.append(index["null_count"] > 0)
     return any_of(parts) if parts else index["value_count"] < 0  # no value satisfies it: false wherever the record is known
+
+
+def _decided_where_constant(index: BoundIndex, decided: Decider, text: str) -> Clause:
+    """Dictionary evaluation for files that hold one value (and perhaps NULL), or NULL only; unknown for all others.
+
+    min <= every value <= max, whether or not long text was shortened to bounds: where the two are equal, so is every value. But 0.0
+    may be -0.0, for which Spark may decide otherwise.
+    """
+
+    def may_match(low: pa.Array, high: pa.Array, values: pa.Array, nulls: pa.Array, nans: pa.Array) -> pa.BooleanArray:
+        constant = pc.and_(pc.equal(low, high), pc.equal(nans, 0))
+        if pa.types.is_floating(low.type):
+            constant = pc.and_(constant, pc.not_equal(low, 0))
+        decidable = pc.fill_null(pc.and_(constant, pc.greater(values, 0)), False)
+        encoded = low.filter(decidable).dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+        distinct = encoded.dictionary
+        answers = pc.take(decided.may_match(distinct), encoded.indices) if len(distinct) else pa.array([], pa.bool_())
+        of_value = pc.replace_with_mask(pa.nulls(len(low), pa.bool_()), decidable, answers)
+        of_value = pc.if_else(pc.and_(pc.equal(values, 0), pc.equal(nans, 0)), False, of_value)  # NULL only, or no row at all
+        return pc.or_kleene(of_value, pc.greater(nulls, 0)) if decided.of_null else of_value
+
+    return Computed(text, (index["min"], index["max"], *(index[name] for name in COUNTS)), may_match)
