@@ -46,7 +46,7 @@ FILES: dict[str, dict[str, list[Any]]] = {
     "many": {"v": [float(n) for n in range(12)], "i": [*range(12)], "s": [f"k{n}y{n}" for n in range(12)], "flag": [True, False] * 6},
     "long": {"v": [1.0], "i": [1], "s": ["x" * 128 + "y"], "flag": [None]},
     "highest": {"v": [1.0] * 4, "i": [1] * 4, "s": [HIGHEST, "m", "n", "n"], "flag": [None] * 4},
-    "both_signs": {"v": [-3.0, 0.5, 4.0], "i": [-3, 0, 4], "s": ["d", "e", "f"], "flag": [True, None, False]},
+    "both_signs": {"v": [-3.0, 0.5, 4.0, 4.0], "i": [-3, 0, 4, 4], "s": ["d", "e", "f", "g"], "flag": [True, None, False, None]},
     "edge": {"v": [20.0, 21.0], "i": [20, 21], "s": ["abx", "ac"], "flag": [True, True]},
 }
 COLUMNS = {"v": pa.float64(), "i": pa.int32(), "s": pa.string(), "flag": pa.bool_()}  # and x, which has no index, and is 1
@@ -197,7 +197,7 @@ AT_QUERY = [
             "min_max",
             "cast(v AS float) > 100F",
         ),
-        ('"Abs": replace(_FIRST, checked=True, cuts=(0,)),', '"Abs": replace(_FIRST, checked=True),', "min_max", "abs(v) < 1"),
+        ('"Abs": replace(_FIRST, checked=True, cuts=(0,)),', '"Abs": replace(_FIRST, checked=True, cuts=(100,)),', "min_max", "abs(i) < 1"),
     ),
     *bugs(
         "ranges",
