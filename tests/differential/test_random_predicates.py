@@ -234,7 +234,7 @@ SERVED = {
     " | not like_prefix, not like_suffix, not starts_ends",
     "expressions": "length | not length | year | not year | upper, not upper",
     "gap_list": "= | <=> | <, <=, not > | >, >=, not < | between | in, in_null, in_long | cast, not cast | like_prefix"
-    f" | {_NULLS} | {_UNEQUAL}",
+    f" | {_NULLS} | {_UNEQUAL.replace(' | ', ', ')}",  # few files hold one value only
     "bloom": "= | <=> | in | in_null | is_null | <=>null | like_exact",
     "hybrid": f"= | <=> | in | in_null | <, <= | >, >= | between | {_LIKE} | like_suffix | not =, not in, not in_long",
 }
