@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sample_data.demo", description="Watch Spark skip files.")
     parser.add_argument("--out", type=Path, default=Path("build/demo"), help="where the tables go (%(default)s)")
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each query, each way (%(default)s)")
-    parser.add_argument("--times", type=int, default=20, help="how many times as large as the real log busy_log is (%(default)s)")
+    parser.add_argument("--times", type=int, default=100, help="how many times as large as the real log busy_log is (%(default)s)")
     options = parser.parse_args(arguments)
     if options.repeats < 1 or options.times < 1:
         parser.error("--repeats and --times must be at least 1")

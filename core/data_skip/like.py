@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from data_skip.expression import Call, Expression, Literal, plain_string
 
 LOOSE = ("Like", "RLike")  # of which affixes do not tell all
+PARTS = ("Substring", "SubstringIndex", "ElementAt", "GetArrayItem")  # calls whose result may be the start or the end of a string
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def parse_regex(pattern: str) -> Affixes | None:
 
 
 def affixes(node: Expression, target: Expression) -> Affixes | None:
-    """What a predicate says of the string `target`: for =, StartsWith, EndsWith, Like, RLike and `left(target, n) =` with a constant."""
+    """What a predicate says of the string `target`: for =, StartsWith, EndsWith, Like, RLike, and = of a part of it, with a constant."""
     match node:
         case Call(
             "EqualTo" | "EqualNullSafe", [Call("Substring", [string, Literal(0 | 1), Literal(int() as length)]), Literal(str() as text)]
@@ -67,6 +68,8 @@ def affixes(node: Expression, target: Expression) -> Affixes | None:
             if string != target or not plain_string(string.type) or len(text) > length:
                 return None
             return Affixes(prefix=text, whole=len(text) < length)
+        case Call("EqualTo" | "EqualNullSafe", [Call() as part, Literal(str() as text)]) if (end := _end(part, target)) is not None:
+            return Affixes(prefix=text) if end > 0 else Affixes(suffix=text)
         case Call(name, [string, Literal(str() as text) as literal]) if string == target:
             if not (plain_string(string.type) and plain_string(literal.type)):
                 return None
@@ -82,3 +85,17 @@ def affixes(node: Expression, target: Expression) -> Affixes | None:
                 case "RLike":
                     return parse_regex(text)
     return None
+
+
+def _end(part: Call, target: Expression) -> int | None:
+    """From which end of the string a part of it is taken that is split at some delimiter: 1, its start; -1, its end; None: neither."""
+    match part:
+        case Call("SubstringIndex", [string, Literal(str()), Literal(int() as count)]) if string == target and count:
+            end = 1 if count > 0 else -1
+        case Call("ElementAt", [Call("StringSplitSQL", [string, Literal(str())]), Literal(1 | -1 as end), *_]) if string == target:
+            pass  # split_part
+        case Call("GetArrayItem", [Call("StringSplit", [string, Literal(str()), *_]), Literal(0)]) if string == target:
+            end = 1
+        case _:
+            return None
+    return end if plain_string(target.type) and plain_string(part.type) else None

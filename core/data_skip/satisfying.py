@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from data_skip.expression import Call, Expression, Literal, Opaque
-from data_skip.like import affixes
+from data_skip.like import PARTS, affixes
 from data_skip.monotone import INTEGRAL, TIMES, AskSpark, preimage
 from data_skip.value_set import EVERYTHING, NOTHING, NULL_ONLY, ValueSet, compared, intersection, points, prefixed, union, whole
 
@@ -32,7 +32,9 @@ def _satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueS
     match node:
         case Call("Not", [inner]):
             return _negated(inner, target, spark)
-        case Call("StartsWith" | "Like" | "RLike") | Call("EqualTo" | "EqualNullSafe", [Call("Substring", _), _]):
+        case Call("StartsWith" | "Like" | "RLike"):
+            return _beginning(node, target)
+        case Call("EqualTo" | "EqualNullSafe", [Call(name) as part, _]) if name in PARTS and part != target:
             return _beginning(node, target)
         case Call("EqualNullSafe", [left, Literal(None)]) if left == target:
             return NULL_ONLY
