@@ -23,13 +23,13 @@ from functools import partial
 from pathlib import Path
 
 import shapely
-from deltalake import DeltaTable
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from sedona.spark import SedonaContext
 
 import data_skip
 import geo_skip
+from benchmarks.indicators import metadata_bytes
 from data_skip import Index, MinMax
 from data_skip.spark.java import ensure_java
 from geo_skip import GeoBox, S2Covering
@@ -130,19 +130,6 @@ def timed(query: Callable[[], DataFrame], repeats: int) -> tuple[Row, float]:
         query().collect()
         taken.append(time.perf_counter() - start)
     return row, statistics.median(taken)
-
-
-def metadata_bytes(folder: Path, index: Index) -> int:
-    """What the index's column takes in the store, compressed."""
-    import pyarrow.parquet as pq
-
-    total = 0
-    for uri in DeltaTable(str(folder / "_data_skip")).file_uris():
-        metadata = pq.read_metadata(uri)
-        for group in range(metadata.num_row_groups):
-            chunks = (metadata.row_group(group).column(i) for i in range(metadata.num_columns))
-            total += sum(chunk.total_compressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] == index.column)
-    return total
 
 
 def functions(spark: SparkSession, plain: SparkSession, repeats: int) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import shapely
 
 from data_skip import Index, filters
 from data_skip.clause import Clause, Computed, Named, any_of
+from data_skip.distinct import owners
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Record
@@ -104,10 +104,8 @@ def _any_cell(index: BoundIndex, region: Ids) -> Clause:
 
     def any_meets(lists: pa.ListArray) -> pa.BooleanArray:
         cells = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
-        lengths = pc.fill_null(pc.list_value_length(cells), 0).to_numpy(zero_copy_only=False)
-        owners = np.repeat(np.arange(len(cells)), lengths)
         met = np.zeros(len(cells), dtype=bool)
-        met[owners[meeting(as_ids(cells.flatten().to_numpy(zero_copy_only=False)), region)]] = True
+        met[owners(cells)[meeting(as_ids(cells.flatten().to_numpy(zero_copy_only=False)), region)]] = True
         return pa.array(met, mask=cells.is_null().to_numpy(zero_copy_only=False))
 
     return Computed(f"a cell of {index} is one of {len(region)}, or meets one", (index["cells"],), any_meets)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from data_skip import Hybrid, filters
 from data_skip.clause import Clause, Computed, Mask
+from data_skip.distinct import owners
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
@@ -152,7 +153,7 @@ def _listed(lists: pa.ListArray, grams: list[str]) -> Mask:
     present = np.zeros((len(lists), len(grams)), dtype=bool)
     places = pc.index_in(lists.flatten(), value_set=pa.array(grams, pa.string()))
     wanted = places.is_valid().to_numpy(zero_copy_only=False)
-    present[_owners(lists)[wanted], places.drop_null().to_numpy()] = True
+    present[owners(lists)[wanted], places.drop_null().to_numpy()] = True
     return present
 
 
@@ -162,14 +163,8 @@ def _held(bitsets: pa.ListArray, grams: list[str]) -> Mask:
     flat, hashes = bitsets.flatten(), hash_values(pa.array(grams, pa.string()))
     if len(flat):
         counts = pc.binary_length(flat).to_numpy(zero_copy_only=False).astype(np.int64) // 32
-        words, first, owners = blocks_of(flat), np.cumsum(counts) - counts, _owners(bitsets)
+        words, first, files = blocks_of(flat), np.cumsum(counts) - counts, owners(bitsets)
         step = max(1, _MOST_PROBES // len(flat))
         for at in range(0, len(grams), step):
-            present[owners, at : at + step] = may_hold(words, first, counts, hashes[at : at + step])
+            present[files, at : at + step] = may_hold(words, first, counts, hashes[at : at + step])
     return present
-
-
-def _owners(lists: pa.ListArray) -> npt.NDArray[np.int64]:
-    """The list to which each of the flattened items belongs."""
-    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-    return np.repeat(np.arange(len(lists)), lengths)

@@ -99,6 +99,21 @@ def files_read(skipping: Skipping, plan: Any, folder: Path) -> set[str]:
     return {unquote(p.removeprefix("file:")).removeprefix(root) for p, kept in zip(listing.paths, listing.keep, strict=True) if kept}
 
 
+def compared(spark: SparkSession, skipping: Skipping, queries: Iterable[str]) -> int:
+    """Runs each query with skipping and without: rows are the same, nothing failed. How many files were skipped, in all."""
+    skipped = 0
+    for sql in queries:
+        with skipping.disabled():
+            expected = rows_of(spark.sql(sql))
+        known = {report.execution_id for report in skipping.reports()}
+        assert rows_of(spark.sql(sql)) == expected, sql
+        report = skipping.report()
+        if report.execution_id not in known:
+            assert [error for scan in report.scans for error in scan.errors] == [], sql
+            skipped += sum(scan.files_skipped for scan in report.scans)
+    return skipped
+
+
 def rows_of(frame: DataFrame) -> Counter[str]:
     """The rows, whatever their order; NaN equals NaN."""
     return Counter(repr(row) for row in frame.collect())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -34,13 +35,17 @@ def _identity(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else value
 
 
+def owners(lists: pa.ListArray) -> npt.NDArray[np.int64]:
+    """The list to which each of the flattened items belongs."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    return np.repeat(np.arange(len(lists)), lengths)
+
+
 def any_of_list(lists: pa.ListArray, test: Callable[[pa.Array], pa.BooleanArray]) -> pa.BooleanArray:
     """Whether any value of each list passes the test; null where the list is. Each distinct value is tested once."""
     if isinstance(lists, pa.ChunkedArray):
         lists = lists.combine_chunks()
-    values = lists.flatten()
-    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-    owner = np.repeat(np.arange(len(lists)), lengths)
+    values, owner = lists.flatten(), owners(lists)
     encoded = values if len(values) == 0 or values.type in _BITS else values.dictionary_encode()
     if isinstance(encoded, pa.DictionaryArray):
         passed = test(encoded.dictionary).to_numpy(zero_copy_only=False)[encoded.indices.to_numpy()]

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from data_skip import filters
 from data_skip.clause import KEEP, Clause, Named
-from data_skip.expression import Call, Element, Expression, Literal, element_of, element_type, field_of, is_array, negation
+from data_skip.expression import Call, Element, Expression, Literal, element_of, element_type, field_of, is_array, name_of, negation
 from data_skip.filters import Indexes, Spark
 
 
@@ -66,7 +66,7 @@ def _quantified(node: Expression) -> Iterator[Expression]:
                 yield _or_none(array, negation(_is(array, "In", *_items(constants))))
         case Call("ArrayExists", [array, function]) | Call("Not", [Call("ArrayForAll", [array, function])]):
             if (body := _of_element(array, function)) is not None:
-                yield body if node_name(node) == "ArrayExists" else negation(body)
+                yield body if name_of(node) == "ArrayExists" else negation(body)
         case Call("ArrayForAll", [array, function]):
             if (body := _of_element(array, function)) is not None:
                 yield _or_none(array, body)
@@ -96,10 +96,11 @@ def _extracted(node: Expression, spark: Spark) -> Iterator[Expression]:
         element = element_of(array)
         if element in node.walk():
             continue  # it is about another element as well
-        if null_if_none or not _may_hold_of_null(node, part, spark):
+        false_of_none = not null_if_none and not _may_hold_of_null(node, part, spark)
+        if null_if_none or false_of_none:
             yield substituted(node, part, element)
         match part:
-            case Call("GetMapValue", [entries, Literal() as key]) if not _may_hold_of_null(node, part, spark):
+            case Call("GetMapValue", [entries, Literal() as key]) if false_of_none:
                 keys = Call(f"array<{key.type}>", None, "MapKeys", (entries,), "{}", entries.deterministic)
                 yield _is(keys, "EqualTo", key)
 
@@ -143,8 +144,3 @@ def _or_none(array: Expression, predicate: Expression) -> Call:
 
 def _items(constants: Literal) -> list[Literal]:
     return [Literal(element_type(constants.type), None, value) for value in constants.value]
-
-
-def node_name(node: Expression) -> str:
-    """The name of a call; "" of another node."""
-    return node.name if isinstance(node, Call) else ""

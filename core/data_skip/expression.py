@@ -173,6 +173,11 @@ def fields_of(array: Expression, name: str, type_: str, source: Source | None) -
     return Call(type_, source, "GetArrayStructFields", (array,), json.dumps({"field": name}), array.deterministic)
 
 
+def name_of(node: Expression) -> str:
+    """The name of a call; "" of another node."""
+    return node.name if isinstance(node, Call) else ""
+
+
 def negation(node: Expression) -> Call:
     """NOT node."""
     source = replace(node.source, negated=not node.source.negated) if node.source else None

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from data_skip.clause import KEEP, Clause, all_of, any_of
-from data_skip.expression import Call, Column, Expression
+from data_skip.expression import Call, Column, Expression, name_of
 from data_skip.filters import Filters, Indexes
 from data_skip.normalize import normalize
 from data_skip.ranges import ONE_VALUE
@@ -88,7 +88,7 @@ def _why_not(node: Expression, indexes: Indexes) -> str:
 
 def skipped_nothing(node: Expression, clause: str) -> str:
     """Why the clause of a leaf lets every file pass."""
-    if getattr(node, "name", "") == "IsNotNull":
+    if name_of(node) == "IsNotNull":
         return "every file holds a value"
     if clause.endswith(ONE_VALUE):
         return "not monotone, and no file holds one value only"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from data_skip.expression import Call, Expression, Literal, negation
+from data_skip.expression import Call, Expression, Literal, name_of, negation
 
 _OPPOSITE = {
     "LessThan": "GreaterThanOrEqual",
@@ -30,7 +30,7 @@ def normalize(node: Expression) -> Expression:
     match node:
         case Call("And" | "Or", operands):
             # Spark puts IS NOT NULL before every comparison; it tells least, and is told last.
-            children = sorted((normalize(child) for child in operands), key=lambda child: getattr(child, "name", "") == "IsNotNull")
+            children = sorted((normalize(child) for child in operands), key=lambda child: name_of(child) == "IsNotNull")
             return replace(node, operands=tuple(children))
         case Call("Not", [inner]):
             return _negated(inner)

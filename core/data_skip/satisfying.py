@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from data_skip.expression import Call, Expression, Literal, Opaque
+from data_skip.expression import Call, Expression, Literal, Opaque, name_of
 from data_skip.like import PARTS, affixes
 from data_skip.monotone import INTEGRAL, TIMES, AskSpark, preimage
 from data_skip.value_set import EVERYTHING, NOTHING, NULL_ONLY, ValueSet, compared, intersection, points, prefixed, union, whole
@@ -69,7 +69,7 @@ def jointly_satisfying(node: Expression, target: Expression, spark: AskSpark) ->
 
 def speak_of(target: Expression, conjuncts: Iterable[Expression]) -> bool:
     """Whether two conjuncts or more say something about the target, so that together they may say more. IS NOT NULL never does."""
-    return sum(target in node.walk() and getattr(node, "name", "") != "IsNotNull" for node in conjuncts) > 1
+    return sum(target in node.walk() and name_of(node) != "IsNotNull" for node in conjuncts) > 1
 
 
 def _beginning(node: Expression, target: Expression) -> ValueSet | None:

@@ -22,6 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
+from data_skip.distinct import owners
+
 Hashes = npt.NDArray[np.uint64]
 BLOCK_BYTES = 32
 _SALTS = np.array(  # seed 002, Technical Approach
@@ -159,7 +161,7 @@ def any_may_hold(bitsets: pa.ListArray, hashes: Hashes) -> pa.BooleanArray:
     if isinstance(bitsets, pa.ChunkedArray):
         bitsets = bitsets.combine_chunks()
     flat = bitsets.flatten()
-    owner = np.repeat(np.arange(len(bitsets)), pc.fill_null(pc.list_value_length(bitsets), 0).to_numpy(zero_copy_only=False))
+    owner = owners(bitsets)
     sizes = pc.fill_null(pc.binary_length(flat), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     sound = (sizes > 0) & (sizes % BLOCK_BYTES == 0)
     unknown = bitsets.is_null().to_numpy(zero_copy_only=False).copy()

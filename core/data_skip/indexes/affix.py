@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from data_skip import filters
 from data_skip.clause import Clause, Computed
 from data_skip.distinct import any_of_list, distinct, merged_lists
-from data_skip.expression import Call, Expression, Literal
+from data_skip.expression import Call, Expression, Literal, name_of
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.indicators import geometric_mean
@@ -211,15 +211,11 @@ def _negated(node: Expression, target: Expression, prefix: bool, length: int) ->
     match found:
         case Affixes(text, _, whole=True) if len(text) < length:  # a shorter string is kept whole: the affix is the string
             return _unless(_one_of([text]))
-        case Affixes(text, "", whole=False) if prefix and _name(node) == "StartsWith" and len(text) <= length:
+        case Affixes(text, "", whole=False) if prefix and name_of(node) == "StartsWith" and len(text) <= length:
             return _unless(lambda stored: pc.starts_with(stored, text))
-        case Affixes("", text, whole=False) if not prefix and _name(node) == "EndsWith" and len(text) <= length:
+        case Affixes("", text, whole=False) if not prefix and name_of(node) == "EndsWith" and len(text) <= length:
             return _unless(lambda stored: pc.ends_with(stored, text))
     return None
-
-
-def _name(node: Expression) -> str:
-    return node.name if isinstance(node, Call) else ""
 
 
 def _strings(constants: list[Expression]) -> list[str] | None:

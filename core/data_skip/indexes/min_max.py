@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +17,7 @@ from data_skip.filters import Indexes, admits
 from data_skip.footer import WRITERS, Footer
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.like import LOOSE
+from data_skip.monotone import value_at
 from data_skip.overlap import meets
 from data_skip.ranges import ONE_VALUE, Bounds, within_ranges
 from data_skip.satisfying import satisfying
@@ -87,8 +86,7 @@ def bounds(chunk: pq.ColumnChunkMetaData, type_: str) -> Record | None:
     low, high = statistics.min_raw, statistics.max_raw
     if not statistics.has_min_max or not isinstance(low, int) or not isinstance(high, int):
         return None
-    scale = re.fullmatch(r"decimal\(\d+,(\d+)\)", type_)
-    return {"min": Decimal(f"{low}E-{scale[1]}") if scale else low, "max": Decimal(f"{high}E-{scale[1]}") if scale else high, **counts}
+    return {"min": value_at(low, type_), "max": value_at(high, type_), **counts}
 
 
 def counted(array: pa.Array) -> tuple[pa.Array, Record]:

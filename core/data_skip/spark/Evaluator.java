@@ -128,28 +128,38 @@ public final class Evaluator {
    * One byte a value: 0 false, 1 true, 2 null, 3 "Spark raises an error here".
    */
   public byte[] evaluate(int id, String targets, byte[] arrowStream) throws Exception {
-    Expression bound = bind(id, targets);
+    final Expression bound = bind(id, targets);
     if (bound == null) return null;
+    return answers(arrowStream, new Answer() {
+      public byte of(InternalRow row) {
+        return truth(bound, row);
+      }
+    });
+  }
+
+  /** What is asked of each row of an Arrow stream. */
+  public abstract static class Answer {
+    public abstract byte of(InternalRow row);
+  }
+
+  /** One byte for each row of an Arrow stream. */
+  public static byte[] answers(byte[] arrowStream, Answer answer) throws Exception {
     BufferAllocator allocator = new RootAllocator();
     ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(arrowStream), allocator);
     try {
       java.io.ByteArrayOutputStream result = new java.io.ByteArrayOutputStream();
       VectorSchemaRoot root = reader.getVectorSchemaRoot();
       while (reader.loadNextBatch()) {
-        ColumnarBatch batch = rows(root);
-        for (int i = 0; i < root.getRowCount(); i++) result.write(truth(bound, batch.getRow(i)));
+        ColumnVector[] columns = new ColumnVector[root.getFieldVectors().size()];
+        for (int i = 0; i < columns.length; i++) columns[i] = new ArrowColumnVector((FieldVector) root.getVector(i));
+        ColumnarBatch batch = new ColumnarBatch(columns, root.getRowCount());
+        for (int i = 0; i < root.getRowCount(); i++) result.write(answer.of(batch.getRow(i)));
       }
       return result.toByteArray();
     } finally {
       reader.close();
       allocator.close();
     }
-  }
-
-  private static ColumnarBatch rows(VectorSchemaRoot root) {
-    ColumnVector[] columns = new ColumnVector[root.getFieldVectors().size()];
-    for (int i = 0; i < columns.length; i++) columns[i] = new ArrowColumnVector((FieldVector) root.getVector(i));
-    return new ColumnarBatch(columns, root.getRowCount());
   }
 
   private static byte truth(Expression bound, InternalRow row) {
@@ -161,21 +171,19 @@ public final class Evaluator {
     }
   }
 
-  /** The value of a node, as text, for the first row of an Arrow stream; null where it is NULL or an error, or cannot be evaluated. */
+  /** The value of a node, as text, for the one row of an Arrow stream; null where it is NULL or an error, or cannot be evaluated. */
   public String value(int id, String targets, byte[] arrowStream) throws Exception {
-    Expression bound = bind(id, targets);
+    final Expression bound = bind(id, targets);
     if (bound == null) return null;
-    BufferAllocator allocator = new RootAllocator();
-    ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(arrowStream), allocator);
-    try {
-      VectorSchemaRoot root = reader.getVectorSchemaRoot();
-      reader.loadNextBatch();
-      Object value = evaluated(bound, rows(root).getRow(0));
-      return value == null ? null : value.toString();
-    } finally {
-      reader.close();
-      allocator.close();
-    }
+    final String[] found = new String[1];
+    answers(arrowStream, new Answer() {
+      public byte of(InternalRow row) {
+        Object value = evaluated(bound, row);
+        found[0] = value == null ? null : value.toString();
+        return 0;
+      }
+    });
+    return found[0];
   }
 
   /** The pickled code of a Python function; null where the node is something else. */

@@ -1,7 +1,6 @@
 package data_skip;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.ByteArrayInputStream;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -11,11 +10,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.memory.RootAllocator;
-import org.apache.arrow.vector.FieldVector;
-import org.apache.arrow.vector.VectorSchemaRoot;
-import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -25,9 +19,6 @@ import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.FloatType;
-import org.apache.spark.sql.vectorized.ArrowColumnVector;
-import org.apache.spark.sql.vectorized.ColumnVector;
-import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -354,28 +345,15 @@ public final class Ranges {
    * known, 2 it holds values, 4 NULL, 8 NaN.
    */
   public byte[] mayBe(int id, boolean wanted, byte[] arrowStream) throws Exception {
-    Node node = new Node(evaluator.node(id));
-    BufferAllocator allocator = new RootAllocator();
-    ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(arrowStream), allocator);
-    try {
-      java.io.ByteArrayOutputStream result = new java.io.ByteArrayOutputStream();
-      VectorSchemaRoot root = reader.getVectorSchemaRoot();
-      while (reader.loadNextBatch()) {
-        ColumnVector[] columns = new ColumnVector[root.getFieldVectors().size()];
-        for (int i = 0; i < columns.length; i++) columns[i] = new ArrowColumnVector((FieldVector) root.getVector(i));
-        ColumnarBatch batch = new ColumnarBatch(columns, root.getRowCount());
-        for (int i = 0; i < root.getRowCount(); i++) {
-          InternalRow row = batch.getRow(i);
-          for (int t = 0; t < inputs.length; t++) inputs[t] = input(row, t, types[t]);
-          Range range = node.range();
-          result.write(range == null || range.has(Boolean.valueOf(wanted)) ? 1 : 0);
-        }
+    final Node node = new Node(evaluator.node(id));
+    final Boolean sought = Boolean.valueOf(wanted);
+    return Evaluator.answers(arrowStream, new Evaluator.Answer() {
+      public byte of(InternalRow row) {
+        for (int t = 0; t < inputs.length; t++) inputs[t] = input(row, t, types[t]);
+        Range range = node.range();
+        return (byte) (range == null || range.has(sought) ? 1 : 0);
       }
-      return result.toByteArray();
-    } finally {
-      reader.close();
-      allocator.close();
-    }
+    });
   }
 
   private static Range input(InternalRow row, int target, DataType type) {
