@@ -60,7 +60,7 @@ def test_reasons(lake: Lake) -> None:
         ("x + y > 7", "((numbers.x + numbers.y) > 7L)", "no index on y"),
         ("rand() + x >= 0 AND x > 5", "rand", "not deterministic"),
         ("x > (SELECT max(v) FROM one)", "scalarsubquery", "result of a subquery"),
-        ("p = 1 OR x = 1", "p = 1", "Spark prunes partitions itself"),
+        ("p = 1 AND x = 1", "p = 1", "Spark has pruned the partitions itself"),
         ("plus_one(plus_one(x)) = 5", "plus_one", "no filter of MinMax(x) serves it"),
         ("s LIKE '%b%'", "contains(numbers.s, 'b')", "no filter of Prefix(s"),
         ("x > 5 OR y = 1", "(numbers.y = 1L)", "no index on y"),

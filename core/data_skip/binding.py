@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType
 
 from data_skip.collect import physical_type
 from data_skip.definition import Definition, difference, reader_of
@@ -47,7 +48,12 @@ def bind(index: Index, frame: DataFrame, scan: Scan, shim: Any) -> tuple[Definit
         raise DataSkipError(f"{index} cannot be built: {refusal}")
     reader = reader_of(scan.description, scan.settings, [decode(tree) for tree in trees])
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
-    return definition, tuple(to_arrow_type(type_, **_ZONE) for type_ in types)
+    return definition, tuple(map(arrow_type, types))
+
+
+def arrow_type(type_: DataType) -> pa.DataType:
+    """The Arrow type in which PySpark hands over values of a Spark type."""
+    return to_arrow_type(type_, **_ZONE)
 
 
 def _unfit(tree: Expression) -> str:

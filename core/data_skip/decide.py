@@ -15,6 +15,8 @@ from data_skip.expression import Column
 from data_skip.filters import Filters, Indexes
 from data_skip.index import BoundIndex, Index
 from data_skip.merging import Decision, generate_clause, skipped_nothing
+from data_skip.partitions import partition_values
+from data_skip.partitions import records as partition_records
 from data_skip.report import PredicateReport, ScanReport, human
 from data_skip.spark.bridge import Listing, Scan
 from data_skip.store import Snapshot
@@ -77,9 +79,11 @@ def _decide_one(listing: Listing, root: str, snapshot: Snapshot, knowledge: Know
     """Takes away the files below `root` that its index proves to hold no matching row."""
     decision = represent(listing.scan, snapshot, knowledge, report.notes)
     clauses = [leaf.clause for leaf in decision.leaves] + [decision.clause]
-    records = Records(snapshot.records({field.index for clause in clauses for field in clause.fields()}))
+    used = {field.index for clause in clauses for field in clause.fields()}
+    partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
     files = len(snapshot.files)
     fresh = listing.present(snapshot, root)  # listed in exactly the version that the record was collected from
+    records = Records(snapshot.records(used - partitions.keys()) | partition_records(listing, partitions, files))
     may_match = survivors(decision.clause, records, files)
     if decision.same_reader:
         may_match &= snapshot.row_counts != 0
@@ -114,7 +118,8 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
             notes.append(f"{definition} is not used: {why_not}")
         else:
             bound.append(BoundIndex(index, indexed(trees)))
-    decision = generate_clause(scan.predicate, Indexes(tuple(bound), scan), knowledge.filters)
+    partitions = partition_values(scan.predicate).values()
+    decision = generate_clause(scan.predicate, Indexes((*bound, *partitions), scan), knowledge.filters)
     decision.same_reader = bool(bound)
     return decision
 

@@ -190,7 +190,7 @@ def decode(tree: Mapping[str, Any]) -> Expression:
     if "column" in tree:
         return Column(type_, source, (tree["column"],), tree["partition"])
     if "value" in tree:
-        return Literal(type_, source, _value(tree["value"]))
+        return Literal(type_, source, decode_value(tree["value"]))
     name, parameters = tree["name"], tree.get("parameters", {})
     children = tuple(decode(child) for child in tree.get("children", ()))
     if name == "GetStructField":
@@ -201,13 +201,14 @@ def decode(tree: Mapping[str, Any]) -> Expression:
         return Call(type_, source, "GetMapValue", children, "{}", tree["deterministic"])
     if name == "InSet":  # Spark's form of a long IN list of constants
         element = children[0].type
-        children += tuple(Literal(element, None, _value(value)) for value in parameters.pop("values"))
+        children += tuple(Literal(element, None, decode_value(value)) for value in parameters.pop("values"))
         name = "In"
     text = json.dumps(parameters, sort_keys=True)
     return Call(type_, source, name, children, text, tree["deterministic"])
 
 
-def _value(encoded: Mapping[str, Any]) -> Any:
+def decode_value(encoded: Mapping[str, Any]) -> Any:
+    """The value of a literal as TreeEncoder.java writes it."""
     ((kind, value),) = encoded.items()
     match kind:
         case "null":
@@ -223,7 +224,7 @@ def _value(encoded: Mapping[str, Any]) -> Any:
         case "bytes":
             return base64.b64decode(value)
         case "array":
-            return tuple(_value(item) for item in value)
+            return tuple(decode_value(item) for item in value)
         case "text":
             try:
                 return base64.b64decode(value).decode("utf-8")

@@ -19,6 +19,8 @@ from data_skip.filters import Filters, Indexes
 from data_skip.normalize import normalize
 from data_skip.ranges import ONE_VALUE
 
+_BY_SPARK = "Spark has pruned the partitions itself"
+
 
 @dataclass
 class Leaf:
@@ -77,8 +79,8 @@ def _why_not(node: Expression, indexes: Indexes) -> str:
     columns = {column for column in node.walk() if isinstance(column, Column)}
     if not columns:
         return "it speaks of no column of the table"
-    if partitions := sorted(str(c) for c in columns if c.partition):
-        return f"{', '.join(partitions)}: Spark prunes partitions itself"
+    if all(column.partition for column in columns):
+        return _BY_SPARK
     indexed = {part for index in indexes.bound for tree in index.expressions for part in tree.walk() if isinstance(part, Column)}
     if missing := sorted(str(c) for c in columns - indexed):
         return f"no index on {', '.join(missing)}"
@@ -88,6 +90,8 @@ def _why_not(node: Expression, indexes: Indexes) -> str:
 
 def skipped_nothing(node: Expression, clause: str) -> str:
     """Why the clause of a leaf lets every file pass."""
+    if all(column.partition for column in node.walk() if isinstance(column, Column)):
+        return _BY_SPARK
     if name_of(node) == "IsNotNull":
         return "every file holds a value"
     if clause.endswith(ONE_VALUE):

@@ -5,12 +5,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.XxHash64;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -124,6 +126,34 @@ public final class Listing {
     BitSet bits = new BitSet();
     for (int i = 0; i < slots.length; i++) if (slots[i] >= 0) bits.set(slots[i]);
     return bits.toByteArray();
+  }
+
+  /** For each of the file versions that `present` was last asked about the number of its directory, -1 where it is not listed; big-endian ints. */
+  public byte[] directories(int versions) {
+    int[] result = new int[versions];
+    Arrays.fill(result, -1);
+    int next = 0;
+    for (int d = 0; d < directories.size(); d++) {
+      for (int end = next + ((PartitionDirectory) directories.apply(d)).files().size(); next < end; next++) {
+        if (slots[next] >= 0) result[slots[next]] = d;
+      }
+    }
+    ByteBuffer buffer = ByteBuffer.allocate(4 * versions);
+    buffer.asIntBuffer().put(result);
+    return buffer.array();
+  }
+
+  /** The value of a partition column in each directory, as TreeEncoder encodes literals: a JSON array. */
+  public String partitionValues(String column) {
+    int field = scan.partitionSchema().fieldIndex(column);
+    DataType type = scan.partitionSchema().fields()[field].dataType();
+    List result = new ArrayList();
+    scala.collection.Iterator iterator = directories.iterator();
+    while (iterator.hasNext()) {
+      InternalRow values = ((PartitionDirectory) iterator.next()).values();
+      result.add(TreeEncoder.value(values.isNullAt(field) ? null : values.get(field, type), type));
+    }
+    return Plans.json(result);
   }
 
   /**

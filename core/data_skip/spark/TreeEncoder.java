@@ -215,7 +215,7 @@ public final class TreeEncoder {
   }
 
   /** The value of a literal in Spark's own representation: {"null": true}, {"int": ..}, {"text": base64}, ...; days for dates, microseconds for times. */
-  private static Object value(Object value, DataType type) {
+  public static Object value(Object value, DataType type) {
     if (value == null) return single("null", Boolean.TRUE);
     if (type instanceof UserDefinedType) type = ((UserDefinedType) type).sqlType();
     if (value instanceof Boolean) return single("bool", value);

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from data_skip.clause import Mask
-from data_skip.expression import Call, Expression, Literal, Opaque, Source, decode
+from data_skip.expression import Call, Column, Expression, Literal, Opaque, Source, decode, decode_value
 from data_skip.monotone import INTEGRAL, Bisection
 from data_skip.spark.python_functions import ARGUMENTS, call
 from data_skip.store import Snapshot
@@ -182,6 +182,15 @@ class Listing:
         if bits is None:
             bits = self.java.present(snapshot.id, root, snapshot.versions_text())
         return _flags(bits, len(snapshot.files))
+
+    def directories(self, count: int) -> npt.NDArray[np.int32]:
+        """For each of the `count` file versions that `present` was last asked about the number of its directory; -1 where not listed."""
+        return np.frombuffer(bytes(self.java.directories(count)), dtype=">i4").astype(np.int32)
+
+    def partition_values(self, column: Column) -> list[Any]:
+        """The value of a partition column in each directory, as literals have them."""
+        encoded = json.loads(self.java.partitionValues(column.path[0]))
+        return [decode_value(value) for value in encoded]
 
     def skip(self, versions: Mask) -> Mask:
         """Takes away listed file versions of the snapshot that `present` was last asked about.
