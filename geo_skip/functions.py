@@ -12,24 +12,55 @@ import pandas as pd
 import shapely
 from pyspark.sql.types import BooleanType, DataType, DoubleType
 
-from geo_skip.geometry import parse
+from geo_skip.geometry import Mask, parse
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Ask: TypeAlias = Callable[["_Region", Floats, Floats], Any]
 
 
-@lru_cache(maxsize=64)
-def _region(value: str | bytes) -> Any:
-    try:
-        shape = parse(value)
-    except Exception as error:
-        raise ValueError(f"a region is WKT or GeoJSON as text, or WKB as binary, not {value[:80]!r}: {error}") from error
-    shapely.prepare(shape)
-    return shape
+class _Region:
+    """A prepared geometry, with the box around it."""
+
+    def __init__(self, value: str | bytes) -> None:
+        try:
+            self.shape = parse(value)
+        except Exception as error:
+            raise ValueError(f"a region is WKT or GeoJSON as text, or WKB as binary, not {value[:80]!r}: {error}") from error
+        shapely.prepare(self.shape)
+        finite = np.isfinite(shapely.get_coordinates(self.shape)).all()
+        self.bounds = shapely.bounds(self.shape) if finite else (-np.inf, -np.inf, np.inf, np.inf)  # NaN where it is empty
+
+    def near(self, x: Floats, y: Floats) -> Mask:
+        """Which points lie in the box: no other has a point in common with the region."""
+        west, south, east, north = self.bounds
+        inside: Mask = (x >= west) & (x <= east)
+        inside &= (y >= south) & (y <= north)
+        return inside
 
 
-def _evaluate(region: pd.Series, lat: pd.Series, lng: pd.Series, ask: Callable[[Any, Floats, Floats], Any], dtype: str) -> pd.Series:
+_region = lru_cache(maxsize=64)(_Region)
+
+
+def _contains(region: _Region, x: Floats, y: Floats) -> Mask:
+    found = region.near(x, y)
+    found[found] = shapely.contains_xy(region.shape, x[found], y[found])
+    return found
+
+
+def _intersects(region: _Region, x: Floats, y: Floats) -> Mask:
+    found = region.near(x, y)
+    found[found] = shapely.intersects_xy(region.shape, x[found], y[found])
+    return found
+
+
+def _distance(region: _Region, x: Floats, y: Floats) -> Floats:
+    distances: Floats = shapely.distance(region.shape, shapely.points(x, y))
+    return distances
+
+
+def _evaluate(region: pd.Series, lat: pd.Series, lng: pd.Series, ask: Ask, dtype: str) -> pd.Series:
     """What `ask` says of each point and its region; NULL where one of the three is NULL (or a coordinate NaN)."""
-    x, y = lng.to_numpy(np.float64, na_value=np.nan), lat.to_numpy(np.float64, na_value=np.nan)
+    x, y = _coordinates(lng), _coordinates(lat)
     codes, regions = pd.factorize(region)
     known = ~np.isnan(x) & ~np.isnan(y) & (codes >= 0)
     found = np.zeros(len(x), dtype=np.float64 if dtype == "Float64" else bool)
@@ -39,19 +70,23 @@ def _evaluate(region: pd.Series, lat: pd.Series, lng: pd.Series, ask: Callable[[
     return pd.Series(pd.array(found, dtype=dtype)).mask(~known)
 
 
+def _coordinates(numbers: pd.Series) -> Floats:
+    return numbers.to_numpy(np.float64, na_value=np.nan)
+
+
 def contains(region: pd.Series, lat: pd.Series, lng: pd.Series) -> pd.Series:
     """Whether points lie inside of regions; not on their borders."""
-    return _evaluate(region, lat, lng, shapely.contains_xy, "boolean")
+    return _evaluate(region, lat, lng, _contains, "boolean")
 
 
 def intersects(region: pd.Series, lat: pd.Series, lng: pd.Series) -> pd.Series:
     """Whether points lie inside of regions or on their borders."""
-    return _evaluate(region, lat, lng, shapely.intersects_xy, "boolean")
+    return _evaluate(region, lat, lng, _intersects, "boolean")
 
 
 def distance(region: pd.Series, lat: pd.Series, lng: pd.Series) -> pd.Series:
     """How far points are from regions, in degrees: 0 inside."""
-    return _evaluate(region, lat, lng, lambda shape, x, y: shapely.distance(shape, shapely.points(x, y)), "Float64")
+    return _evaluate(region, lat, lng, _distance, "Float64")
 
 
 FUNCTIONS: dict[str, tuple[Callable[[pd.Series, pd.Series, pd.Series], pd.Series], DataType]] = {
@@ -59,3 +94,17 @@ FUNCTIONS: dict[str, tuple[Callable[[pd.Series, pd.Series, pd.Series], pd.Series
     "ST_Intersects": (intersects, BooleanType()),
     "ST_Distance": (distance, DoubleType()),
 }
+_ASKED: dict[str, Ask] = {"ST_Contains": _contains, "ST_Intersects": _intersects, "ST_Distance": _distance}
+
+
+def holding(name: str, region: str | bytes) -> tuple[Callable[[pd.Series, pd.Series], pd.Series], DataType]:
+    """One of FUNCTIONS of one region, as a function of latitude and longitude, and its type: what ConstantRegions.java pickles."""
+    ask, (_, type_) = _ASKED[name], FUNCTIONS[name]
+
+    def of_points(lat: pd.Series, lng: pd.Series) -> pd.Series:
+        x, y = _coordinates(lng), _coordinates(lat)
+        found = pd.Series(ask(_region(region), x, y))
+        unknown = np.isnan(x) | np.isnan(y)
+        return found.mask(unknown, None) if unknown.any() else found
+
+    return of_points, type_

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-_OVERLOADED = "geo_skip.ThreeArguments"
+_OVERLOADED = "ThreeArguments"
 _NEEDED = ("ST_Point", "ST_GeomFromWKT", "ST_GeomFromGeoJSON", "ST_GeomFromWKB")
 
 
@@ -31,8 +32,12 @@ def register(spark: SparkSession) -> None:
     from pyspark.sql.pandas.functions import pandas_udf
 
     vectorised: Any = pandas_udf
+    jvm: Any = spark.sparkContext._jvm
+    names = jvm.java.util.HashMap()
     for name, (function, type_) in FUNCTIONS.items():
-        spark.udf.register(name, vectorised(function, type_))
+        registered: Any = spark.udf.register(name, vectorised(function, type_))
+        names[registered._judf.func().command()] = name
+    _instance(spark, "ConstantRegions", "java.util.Map", [names]).install(spark._jsparkSession)
 
 
 def _overload(spark: SparkSession, names: list[str]) -> None:
@@ -47,23 +52,29 @@ def _overload(spark: SparkSession, names: list[str]) -> None:
         return registry.lookupFunctionBuilder(identifier(name)).get()
 
     others = [builder(name) for name in _NEEDED]
-    class_ = None
     for name in names:
         sedona = builder(name)
-        if sedona.getClass().getName() == _OVERLOADED:
+        if sedona.getClass().getSimpleName() == _OVERLOADED:
             continue
-        class_ = class_ or _compiled(jvm)
-        gateway: Any = spark.sparkContext._gateway
-        types, arguments = gateway.new_array(jvm.Class, 5), gateway.new_array(jvm.Object, 5)
-        for i, argument in enumerate([sedona, *others]):
-            types[i], arguments[i] = jvm.java.lang.Class.forName("scala.Function1"), argument
-        overloaded = class_.getDeclaredConstructor(types).newInstance(arguments)
+        overloaded = _instance(spark, _OVERLOADED, "scala.Function1", [sedona, *others])
         registry.registerFunction(identifier(name), registry.lookupFunction(identifier(name)).get(), overloaded)
 
 
-def _compiled(jvm: Any) -> Any:
-    """The class of ThreeArguments.java, compiled in the session by Janino, which ships inside Spark."""
+def _instance(spark: SparkSession, name: str, type_: str, arguments: list[Any]) -> Any:
+    """A new object of a Java class of this package whose constructor takes arguments of one type."""
+    gateway: Any = spark.sparkContext._gateway
+    class_, jvm = _class(gateway, name), gateway.jvm
+    types, values = gateway.new_array(jvm.Class, len(arguments)), gateway.new_array(jvm.Object, len(arguments))
+    for i, argument in enumerate(arguments):
+        types[i], values[i] = jvm.java.lang.Class.forName(type_), argument
+    return class_.getDeclaredConstructor(types).newInstance(values)
+
+
+@cache
+def _class(gateway: Any, name: str) -> Any:
+    """A class that ships with this package, compiled in the JVM by Janino, which ships inside Spark. Once: py4j calls by name."""
+    jvm = gateway.jvm
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    compiler.cook("ThreeArguments.java", files(__package__).joinpath("ThreeArguments.java").read_text("utf-8"))
-    return compiler.getClassLoader().loadClass(_OVERLOADED)
+    compiler.cook(f"{name}.java", files(__package__).joinpath(f"{name}.java").read_text("utf-8"))
+    return compiler.getClassLoader().loadClass(f"{__package__}.{name}")
