@@ -134,19 +134,42 @@ def test_the_report_tells_of_the_join(lake: Lake) -> None:
     assert "IN (" in scan.predicates[0].predicate
 
 
-def test_many_keys_become_their_range(lake: Lake) -> None:
-    ids = pa.table({"id": pa.array(range(150, 12_150), pa.int64())})
-    path = lake.folder.parent / "many.parquet"
-    pq.write_table(ids, path, use_dictionary=False, column_encoding={"id": "DELTA_BINARY_PACKED"})
-    lake.spark.read.parquet(str(path)).createOrReplaceTempView("many")
-    try:
-        scan = fact_scan(lake, "SELECT v FROM fact JOIN many ON k = id")
-        assert scan is not None and scan.files_read == 7, str(scan)
-        assert not any(" IN (" in predicate.predicate for predicate in scan.predicates)
-        scan = fact_scan(lake, "SELECT v FROM fact LEFT SEMI JOIN many ON k = id AND id % 2 = 0 AND id < 460")
-        assert scan is not None and scan.files_read == 4, str(scan)
-    finally:
-        lake.spark.catalog.dropTempView("many")
+@pytest.fixture
+def many(lake: Lake) -> Iterator[None]:
+    """Views `many`, of 12,000 ids and as many days that are in no file but the first two, and `more`, of 120,000."""
+    for name, ids in (("many", range(150, 12_150)), ("more", range(150, 120_150))):
+        path = lake.folder.parent / f"{name}.parquet"
+        columns = pa.table({"id": pa.array(ids, pa.int64())})
+        pq.write_table(columns, path, use_dictionary=False, column_encoding={"id": "DELTA_BINARY_PACKED"})
+        day = "concat(IF(id < 260, 'day ', 'no day '), lpad(id DIV 20, 3, '0'), IF(id < 260, '', string(id))) AS day"
+        lake.spark.read.parquet(str(path)).selectExpr("id", day).createOrReplaceTempView(name)
+    yield
+    for name in ("many", "more"):
+        lake.spark.catalog.dropTempView(name)
+
+
+@pytest.mark.parametrize(
+    ("sql", "files"),
+    [
+        ("SELECT v FROM fact JOIN many ON k = id", 7),
+        ("SELECT v FROM fact JOIN more ON k = id", 7),
+        ("SELECT v FROM fact JOIN many ON d = day", 2),
+        ("SELECT v FROM fact WHERE d IN (SELECT day FROM many)", 2),
+        ("SELECT v FROM fact JOIN more ON d = day", 7),
+        ("SELECT v FROM fact JOIN many ON k <=> id", 7),
+        ("SELECT v FROM fact JOIN (SELECT id FROM many UNION ALL SELECT NULL) m ON k <=> m.id", 8),
+    ],
+)
+def test_many_keys_become_their_range_and_a_bloom_filter(lake: Lake, many: None, sql: str, files: int) -> None:
+    scan = fact_scan(lake, sql)
+    assert scan is not None and scan.files_read == files, str(scan)
+    assert not any(" IN (" in predicate.predicate for predicate in scan.predicates)
+
+
+def test_some_hundred_keys_are_told_with_their_range(lake: Lake, many: None) -> None:
+    scan = fact_scan(lake, "SELECT v FROM fact LEFT SEMI JOIN many ON k = id AND id % 2 = 0 AND id < 460")
+    assert scan is not None and scan.files_read == 4, str(scan)
+    assert any(" IN (" in predicate.predicate for predicate in scan.predicates)
 
 
 def test_cached_rows_and_rdds(lake: Lake) -> None:

@@ -27,12 +27,12 @@ import org.apache.spark.sql.types.DataType;
  * A predicate of a scan that is known once a small side has been run (sideways information passing, seed 003): some row of `other`
  * satisfies all of `conditions` together with the scan's row; or, for a scalar sub-query, `conditions` with its one value.
  *
- * The conditions become ordinary predicates of the scan: `key IN (the other side's keys)`, beyond MOST_KEYS their range; and where
+ * The conditions become ordinary predicates of the scan: `key IN (the other side's keys)`, of many their range and a Bloom filter; and where
  * rows are few, or a condition is no equality, the OR over them of the conditions with their values put in. So each filter serves joins
  * on what it serves with constants, as ST_Contains(countries.shape, point).
  */
 public final class Pending {
-  public static final int MOST_KEYS = 10000;
+  private static final int MOST_COLLECTED = 100000; // rows of the small side that are held at once
   private static final int MOST_ROWS = 100; // that are put into conditions one by one
   private static final int WORTH = 10; // of the bytes of a scan, the small side may read one in so many
 
@@ -190,8 +190,8 @@ public final class Pending {
   private Expression withRows(SparkSession session) {
     List inputs = new ArrayList();
     for (int i = 0; i < conditions.size(); i++) inputs.addAll(inputs((Expression) conditions.get(i)));
-    InternalRow[] rows = SmallSide.distinct(session, other, inputs, MOST_KEYS + 1);
-    if (rows.length > MOST_KEYS) return ranges(session);
+    InternalRow[] rows = SmallSide.distinct(session, other, inputs, MOST_COLLECTED + 1);
+    if (rows.length > MOST_COLLECTED) return ranges(session);
     List parts = new ArrayList();
     int next = 0;
     boolean onlyEqual = true;
@@ -243,7 +243,7 @@ public final class Pending {
     return new ArrayList(distinct);
   }
 
-  /** Of more keys than MOST_KEYS their range. */
+  /** Of more rows than MOST_COLLECTED the range of the keys. */
   private Expression ranges(SparkSession session) {
     List keys = new ArrayList();
     List inputs = new ArrayList();
