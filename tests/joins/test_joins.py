@@ -87,6 +87,27 @@ def read(lake: Lake, sql: str) -> int:
         ("SELECT n, count(*) FROM (SELECT k % 7 AS n, k AS x FROM fact WHERE v >= 0) f JOIN inline i ON f.x = i.id GROUP BY n", 1),
         ("SELECT f.k FROM fact f JOIN (SELECT max(id) AS top FROM dim GROUP BY year) d ON f.k = d.top", 4),
         ("SELECT f.k FROM fact f JOIN inline i ON f.k = i.id WHERE i.id IS NULL", 8),
+        ("SELECT f.k, n FROM (SELECT k, count(*) AS n FROM fact GROUP BY k) f JOIN inline i ON f.k = i.id", 1),
+        ("SELECT f.h, n FROM (SELECT k DIV 2 AS h, sum(v) AS n FROM fact GROUP BY k DIV 2) f JOIN inline i ON f.h = i.id DIV 2", 1),
+        ("SELECT f.n FROM (SELECT k, count(*) AS n FROM fact GROUP BY k) f JOIN inline i ON f.n = i.id - 149", 8),
+        ("SELECT f.n FROM (SELECT count(*) AS n, max(k) AS k FROM fact) f JOIN inline i ON f.k = i.id", 8),
+        ("SELECT f.k, n FROM (SELECT k, v, count(*) AS n FROM fact GROUP BY ROLLUP (k, v)) f JOIN inline i ON f.k = i.id", 8),
+        ("SELECT f.v FROM (SELECT v, count(*) FROM fact GROUP BY v) f JOIN inline i ON f.v = i.id", 8),
+        ("SELECT f.k FROM (SELECT DISTINCT k, d FROM fact) f JOIN inline i ON f.k = i.id", 1),
+        (
+            "SELECT f.k FROM (SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) AS n FROM fact) f"
+            " JOIN inline i ON f.k = i.id AND n = 1",
+            1,
+        ),
+        ("SELECT f.n FROM (SELECT k, row_number() OVER (PARTITION BY d ORDER BY v) AS n FROM fact) f JOIN inline i ON f.k = i.id", 8),
+        (
+            "SELECT f.k, r FROM (SELECT k, d, rank() OVER (PARTITION BY d ORDER BY v) AS r FROM fact) f"
+            " JOIN dim i ON f.d = i.day AND year = 2023",
+            2,
+        ),
+        ("SELECT f.k FROM (SELECT /*+ REPARTITION(3) */ * FROM fact) f JOIN inline i ON f.k = i.id", 1),
+        ("SELECT f.k FROM (SELECT k FROM fact ORDER BY v LIMIT 700) f JOIN inline i ON f.k = i.id", 8),
+        ("SELECT f.x FROM (SELECT k AS x, d FROM fact UNION ALL SELECT id, day FROM dim) f JOIN inline i ON f.x = i.id", 1),
         ("SELECT f.k FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 1999", 8),
     ],
 )

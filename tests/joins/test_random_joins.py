@@ -36,6 +36,15 @@ CONDITIONS = [
     "l.i = r.i AND r.x > 3",
     "l.s = r.s AND l.x > 3",
 ]
+OPERATORS = [  # below which a side may stand
+    "(SELECT i, s, x, min(c) AS c, max(t) AS t FROM {} GROUP BY i, s, x)",
+    "(SELECT i, s, min(x) AS x, min(c) AS c, max(t) AS t FROM {} GROUP BY CUBE (i, s))",
+    "(SELECT DISTINCT i, x, s, c, t FROM {})",
+    "(SELECT i, x, s, t, sum(c) OVER (PARTITION BY i, s) AS c FROM {})",
+    "(SELECT * FROM (SELECT *, rank() OVER (PARTITION BY s, x ORDER BY i, c, t) AS n FROM {}) WHERE n < 3)",
+    "(SELECT i, x, s, c, t FROM {0} UNION ALL SELECT i + 1, x, s, c, t FROM {0} WHERE x > 1)",
+    "(SELECT /*+ REPARTITION(2) */ * FROM {} WHERE i > 1)",
+]
 SUBQUERIES = [
     "l.i IN (SELECT i FROM {other} WHERE x > 2)",
     "l.i NOT IN (SELECT i FROM {other} WHERE x > 2)",
@@ -78,6 +87,8 @@ def test_random_joins(spark: SparkSession, skipping: Skipping, tmp_path_factory:
             type_ = random.choice(TYPES)
             columns = "l.i, l.x, l.s" if type_ in ("LEFT SEMI", "LEFT ANTI") else "l.i, l.x, r.s, r.i"
             queries.append(f"SELECT {columns} FROM {left} l {type_} JOIN {right} r ON {condition}")
+            operators = random.choice(OPERATORS).format(left)
+            queries.append(f"SELECT l.i, l.x, l.c, r.s FROM {operators} l {random.choice(TYPES[:4])} JOIN {right} r ON {condition}")
             queries.append(
                 f"SELECT l.i, r.x FROM {left} l {random.choice(TYPES[:4])} JOIN {right} r ON {condition} WHERE l.i > 2 OR r.x < 5"
             )

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -131,6 +132,13 @@ public final class Plans {
         result.put(((NamedExpression) python.resultAttrs().apply(i)).exprId(), python.udfs().apply(i));
       }
     }
+    return result;
+  }
+
+  /** By the ids of a union's output the attributes that one of its parts gives it. */
+  public static Map renamed(LogicalPlan union, LogicalPlan part) {
+    Map result = new HashMap();
+    for (int i = 0; i < union.output().size(); i++) result.put(((Attribute) union.output().apply(i)).exprId(), part.output().apply(i));
     return result;
   }
 

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.plans.Cross$;
@@ -21,6 +22,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
@@ -33,10 +37,10 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
  * Wraps the FileIndex of every file relation that stands below a Filter.
  *
  * A predicate is carried down from the Filter to the relation only through operators that keep, of each row below, the
- * row with the same values or nothing: Filter, deterministic Project, the extraction of Python UDFs, and Generate, for the
- * columns that it passes on, and for those that it generates as `exists(array, x -> ...)`; and through joins, to a side
- * of which a row that is not kept would give nothing. Everywhere else (aggregates, windows, limits, ...) carrying stops: what Spark's
- * optimizer proved that it may push, it has pushed by now.
+ * row with the same values or nothing: Filter, deterministic Project, Union, Sort, repartitioning, the extraction of Python UDFs, and
+ * Generate, for the columns that it passes on, and for those that it generates as `exists(array, x -> ...)`; through aggregates and windows,
+ * for what is alike in all rows of a group; and through joins, to a side of which a row that is not kept would give nothing.
+ * Everywhere else (limits, ...) carrying stops.
  */
 public final class SkippingRule extends Rule {
   private final BiFunction python;
@@ -77,6 +81,9 @@ public final class SkippingRule extends Rule {
       Expression some = Generators.below((Generate) plan, predicates);
       if (some != null) below.add(some);
       pendingBelow.addAll(pending);
+    } else if (plan instanceof Sort || plan instanceof RepartitionOperation) {
+      below.addAll(predicates);
+      pendingBelow.addAll(pending);
     }
     List children = new ArrayList();
     boolean changed = false;
@@ -84,7 +91,8 @@ public final class SkippingRule extends Rule {
       LogicalPlan child = (LogicalPlan) plan.children().apply(i);
       LogicalPlan rewritten;
       if (plan instanceof Join) rewritten = rewriteSide((Join) plan, i, predicates, pending);
-      else rewritten = rewrite(child, about(below, child), aboutPending(pendingBelow, child));
+      else if (Groups.of(plan) || plan instanceof Union) rewritten = rewriteRenamed(plan, i, predicates, pending);
+      else rewritten = rewrite(child, about(below, child.outputSet()), aboutPending(pendingBelow, child.outputSet()));
       changed = changed || rewritten != child;
       children.add(rewritten);
     }
@@ -100,9 +108,22 @@ public final class SkippingRule extends Rule {
     boolean semi = type == LeftSemi$.MODULE$ || type == LeftAnti$.MODULE$ || type instanceof ExistenceJoin;
     boolean passes = inner || (side == 0 ? semi || type == LeftOuter$.MODULE$ : type == RightOuter$.MODULE$);
     boolean asks = inner || (side == 0 ? type == LeftSemi$.MODULE$ || type == RightOuter$.MODULE$ : semi || type == LeftOuter$.MODULE$);
-    List pendingBelow = passes ? aboutPending(pending, child) : new ArrayList();
+    List pendingBelow = passes ? aboutPending(pending, child.outputSet()) : new ArrayList();
     if (asks && join.condition().isDefined()) add(Pending.ofJoin((Expression) join.condition().get(), child, other), pendingBelow);
-    return rewrite(child, passes ? about(predicates, child) : new ArrayList(), aboutPending(pendingBelow, child));
+    return rewrite(child, passes ? about(predicates, child.outputSet()) : new ArrayList(), aboutPending(pendingBelow, child.outputSet()));
+  }
+
+  /** Of rows that are taken together, what is asked of all of them alike; of a union, what is asked of each of its parts. */
+  private LogicalPlan rewriteRenamed(LogicalPlan plan, int side, List predicates, List pending) {
+    LogicalPlan child = (LogicalPlan) plan.children().apply(side);
+    Map names = Groups.of(plan) ? Groups.keys(plan) : Plans.renamed(plan, child);
+    List below = new ArrayList();
+    List kept = about(predicates, Groups.attributes(plan, names));
+    for (int i = 0; i < kept.size(); i++) below.add(Plans.substitute((Expression) kept.get(i), names));
+    List pendingBelow = new ArrayList();
+    List pendingKept = aboutPending(pending, Groups.attributes(plan, names));
+    for (int i = 0; i < pendingKept.size(); i++) pendingBelow.add(((Pending) pendingKept.get(i)).below(names));
+    return rewrite(child, below, pendingBelow);
   }
 
   private static void addSubqueries(Expression condition, List pending) {
@@ -115,23 +136,23 @@ public final class SkippingRule extends Rule {
     if (found != null && !SmallSide.running()) pending.add(found);
   }
 
-  private static List aboutPending(List pending, LogicalPlan child) {
+  private static List aboutPending(List pending, AttributeSet output) {
     List result = new ArrayList();
     for (int i = 0; i < pending.size(); i++) {
-      Pending about = ((Pending) pending.get(i)).about(child.outputSet());
+      Pending about = ((Pending) pending.get(i)).about(output);
       if (about != null) result.add(about);
     }
     return result;
   }
 
-  /** Those predicates that speak of nothing but the child's own output. */
-  private static List about(List predicates, LogicalPlan child) {
+  /** Those predicates that speak of nothing but these attributes. */
+  private static List about(List predicates, AttributeSet output) {
     List result = new ArrayList();
     for (int i = 0; i < predicates.size(); i++) {
       List parts = Plans.conjuncts((Expression) predicates.get(i));
       for (int j = 0; j < parts.size(); j++) {
         Expression part = (Expression) parts.get(j);
-        if (part.references().subsetOf(child.outputSet())) result.add(part);
+        if (part.references().subsetOf(output)) result.add(part);
       }
     }
     return result;

@@ -10,7 +10,7 @@ from typing import Any
 SOURCES = (
     *("Plans", "TreeEncoder", "Conditions", "Domain", "Evaluator", "Ranges"),
     *("KnownFiles", "Freshness", "Listing", "ChosenFiles", "SmallSide", "KeyPredicates", "Pending", "SkippingFileIndex"),
-    *("Generators", "SkippingRule", "Shim"),
+    *("Generators", "Groups", "SkippingRule", "Shim"),
 )
 
 

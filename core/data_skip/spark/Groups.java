@@ -1,0 +1,71 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
+import org.apache.spark.sql.types.AtomicType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+
+/**
+ * Operators that take rows together by keys: GROUP BY, DISTINCT, windows with PARTITION BY. A predicate about keys alone is true
+ * of all rows of a group or of none, so that it may be asked of the rows below: a group loses all of its rows or none.
+ */
+public final class Groups {
+  private Groups() {}
+
+  public static boolean of(LogicalPlan plan) {
+    return plan instanceof Aggregate || plan instanceof Window || plan instanceof WindowGroupLimit;
+  }
+
+  /** By the id of an attribute of the operator's output the key below that it equals. */
+  public static Map keys(LogicalPlan plan) {
+    Map keys = new HashMap();
+    List by = keyed(plan);
+    scala.collection.Iterator output = (plan instanceof Aggregate ? ((Aggregate) plan).aggregateExpressions() : plan.output()).iterator();
+    while (output.hasNext()) {
+      NamedExpression named = (NamedExpression) output.next();
+      Expression value = named instanceof Alias ? ((Alias) named).child() : (Expression) named;
+      for (int i = 0; i < by.size(); i++) if (value.semanticEquals((Expression) by.get(i))) keys.put(named.exprId(), value);
+    }
+    return keys;
+  }
+
+  /** The keys whose equal values no expression tells apart: not 0.0 and -0.0, nor texts that a collation takes for the same. */
+  private static List keyed(LogicalPlan plan) {
+    scala.collection.immutable.Seq by;
+    if (plan instanceof Aggregate) by = ((Aggregate) plan).groupingExpressions();
+    else by = plan instanceof Window ? ((Window) plan).partitionSpec() : ((WindowGroupLimit) plan).partitionSpec();
+    List result = new ArrayList();
+    for (int i = 0; i < by.size(); i++) {
+      Expression key = (Expression) by.apply(i);
+      DataType type = key.dataType();
+      boolean exact = type instanceof AtomicType && !(type instanceof FloatType) && !(type instanceof DoubleType);
+      if (exact && UnsafeRowUtils.isBinaryStable(type) && key.deterministic()) result.add(key);
+    }
+    return result;
+  }
+
+  /** Those attributes of the output that have one of these ids. */
+  public static AttributeSet attributes(LogicalPlan plan, Map ids) {
+    List result = new ArrayList();
+    scala.collection.Iterator output = plan.output().iterator();
+    while (output.hasNext()) {
+      Attribute attribute = (Attribute) output.next();
+      if (ids.containsKey(attribute.exprId())) result.add(attribute);
+    }
+    return org.apache.spark.sql.catalyst.expressions.AttributeSet$.MODULE$.apply(Plans.seq(result));
+  }
+}
