@@ -14,13 +14,15 @@ def of_predicate(node: Expression, target: Expression) -> Required:
     match node:
         case Call("If", [_, Literal(False | None), predicate]):  # Spark's way of asking right(x, 3) = 'abc'
             return of_predicate(predicate, target)
-        case Call("EqualTo" | "EqualNullSafe" | "StartsWith" | "EndsWith" | "Contains", [part, Literal(str() as text) as constant]):
+        case Call("EqualTo" | "EqualNullSafe", [part, Literal(str() as text) as constant]):
+            return _equal(part, target, [text]) if plain_string(constant.type) else NOTHING_KNOWN
+        case Call("StartsWith" | "EndsWith" | "Contains", [part, Literal(str() as text) as constant]):
             return _within(part, target, literal(text)) if plain_string(constant.type) else NOTHING_KNOWN
         case Call("In", [part, *constants]):
             texts = [c.value for c in constants if isinstance(c, Literal) and plain_string(c.type)]
             if len(texts) != len(constants) or not all(text is None or isinstance(text, str) for text in texts):
                 return NOTHING_KNOWN
-            return _within(part, target, any_of([literal(text) for text in texts if text is not None]))
+            return _equal(part, target, [text for text in texts if isinstance(text, str)])
         case Call("Like", [part, Literal(str() as pattern) as constant]) if plain_string(constant.type):
             return _within(part, target, of_like(pattern, node.parameter("escapeChar")))
         case Call("LikeAll" | "LikeAny" as name, [part]):
@@ -33,6 +35,21 @@ def of_predicate(node: Expression, target: Expression) -> Required:
         ):
             return _within(part, target, literal(text)) if least >= 0 and plain_string(constant.type) else NOTHING_KNOWN
     return NOTHING_KNOWN
+
+
+def _equal(part: Expression, target: Expression, texts: list[str]) -> Required:
+    """What the target contains where a string made from it is one of some texts."""
+    match part:
+        case Call("RegExpExtract", [whole, Literal(str() as pattern), Literal(int() as group)]) if all(texts):
+            return _within(whole, target, any_of([_found(pattern, group, text) for text in texts]))
+    return _within(part, target, any_of([literal(text) for text in texts]))
+
+
+def _found(pattern: str, group: int, text: str) -> Required:
+    """What a string contains in which a pattern was found, with this as one of its groups."""
+    if "?" in text:  # which may stand for another character
+        return _without_marks(literal(text)) + of_regular_expression(pattern)
+    return literal(text) + of_regular_expression(pattern, group, text)
 
 
 def _within(part: Expression, target: Expression, required: Required) -> Required:

@@ -68,10 +68,13 @@ def of_like(pattern: str, escape: str) -> Required:
     return Required(tuple(filter(None, parts)))
 
 
-def of_regular_expression(pattern: str) -> Required:
-    """The literals in every string in which java.util.regex finds the pattern."""
+def of_regular_expression(pattern: str, group: int = 0, text: str = "") -> Required:
+    """The literals in every string in which java.util.regex finds the pattern, and in it `text` as that group, where one is named.
+
+    So `Chrome/([0-9]+)` with 31 as group 1 is found in what contains Chrome/31.
+    """
     try:
-        reader = _Reader(pattern)
+        reader = _Reader(pattern, group, text)
         found = reader.alternatives()
         return found if reader.at == len(pattern) else NOTHING_KNOWN
     except _NotUnderstoodError:
@@ -88,10 +91,14 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
 class _Reader:
-    """Reads a pattern from the left. A run is what is known of neighbouring characters; whatever is not a literal ends it."""
+    """Reads a pattern from the left. A run is what is known of neighbouring characters; whatever is not a literal ends it.
 
-    def __init__(self, pattern: str) -> None:
-        self.pattern, self.at = pattern, 0
+    What a group is known to hold counts as literal characters, except of a group that may be missing or come again, or is part of one.
+    """
+
+    def __init__(self, pattern: str, known_group: int, text: str) -> None:
+        self.pattern, self.at, self.groups = pattern, 0, 0
+        self.known_group, self.text = known_group, text
 
     def peek(self, length: int = 1) -> str:
         return self.pattern[self.at : self.at + length]
@@ -114,8 +121,14 @@ class _Reader:
         """Atoms with their quantifiers, to the end of the alternative."""
         found, run = NOTHING_KNOWN, ""
         while self.peek() not in ("", "|", ")"):
+            groups, opens = self.groups, self.peek(3)
             atom = self.atom()
             optional, repeated = self.quantifier()
+            if groups < self.known_group <= self.groups:
+                if optional or repeated:
+                    atom = NOTHING_KNOWN
+                elif groups + 1 == self.known_group and opens != "(?:":
+                    atom = self.text
             if isinstance(atom, str) and not (optional or repeated):
                 run += atom
                 continue
@@ -144,6 +157,7 @@ class _Reader:
 
     def group(self) -> Required:
         """( ), (?: ) and (?<name> ); lookarounds, flags and atomic groups are not understood."""
+        self.groups += self.peek(2) != "?:"
         if self.peek() == "?":
             self.take()
             if self.peek() == "<":

@@ -30,7 +30,6 @@ _SETTINGS = {
         "spark.sql.parquet.inferTimestampNTZ.enabled",
         "spark.sql.parquet.datetimeRebaseModeInRead",
         "spark.sql.parquet.int96RebaseModeInRead",
-        "spark.sql.parquet.fieldId.read.enabled",
     ),
     "orc": ("user.timezone",),
     "avro": ("spark.sql.avro.datetimeRebaseModeInRead", "user.timezone"),
@@ -38,6 +37,7 @@ _SETTINGS = {
     "json": ("spark.sql.session.timeZone", "spark.sql.legacy.timeParserPolicy", "user.timezone"),
     "text": (),
 }
+_BY_ID = "spark.sql.parquet.fieldId.read.enabled"  # Delta's extension of Spark sets it; of a schema without ids it changes nothing
 _OF_EXPRESSIONS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.legacy.timeParserPolicy", "user.timezone")
 
 
@@ -50,6 +50,8 @@ def reader_of(description: Mapping[str, Any], settings: Any, trees: Iterable[Exp
     keys = (*_EVERY_FORMAT, *_SETTINGS.get(format_, ()))
     if any(isinstance(tree, Call) for tree in trees):
         keys = (*keys, *_OF_EXPRESSIONS)
+    if format_ == "parquet" and '"parquet.field.id"' in description["schema"]:
+        keys = (*keys, _BY_ID)
     found = settings(tuple(dict.fromkeys(keys)))
     if found.get("spark.sql.parquet.int96TimestampConversion") == "true":  # to the zone of the session
         found = found | settings(("spark.sql.session.timeZone",))

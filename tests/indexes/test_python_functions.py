@@ -58,6 +58,41 @@ def test_functions_of_every_kind(lake: Lake, kind: str) -> None:
     lake.check("upper(backwards(city)) = 'EMOR' AND day > 0", read=["rome.parquet"])
 
 
+def test_operands_that_spark_computes(lake: Lake) -> None:
+    """upper(city), a cast, arithmetic: Spark's own expressions between the column and the function."""
+    spark = lake.spark
+    spark.udf.register("backwards", F.udf(backwards, "string"))
+    spark.udf.register("half", F.udf(lambda x: None if x is None else x / 2, "double"))
+    spark.udf.register("joined", F.udf(lambda a, n, b: f"{a}{n}{b}", "string"))
+    cities(lake)
+    lake.file("utrecht.parquet", {"city": ["Utrecht"], "day": [7]})
+    lake.index(ValueList("city"), ValueList("day"))
+    lake.check("backwards(upper(city)) = 'AMIL'", read=["peru.parquet"])
+    lake.check("backwards(make_valid_utf8(city)) LIKE 'ols%'", read=["norway.parquet"])
+    lake.check("NOT (backwards(substr(city, 2)) IN ('ols', 'ami', 'emo', 'ocsu', 'negre', 'olsO', 'emoR', 'als', 'ol'))")
+    lake.check("half(day + 0.5D) < 1", read=["norway.parquet"])
+    lake.check("half(1e300D * day * 1e300D) > 1", read=["norway.parquet", "peru.parquet", "rome.parquet", "utrecht.parquet"])
+    lake.check("half(day / 0.3D) > 11", read=["utrecht.parquet"])
+    lake.check(
+        "half(sqrt(3 - day)) IS NULL OR half(sqrt(3 - day)) > 0.5",
+        read=["norway.parquet", "peru.parquet", "rome.parquet", "utrecht.parquet"],
+    )
+    lake.check("joined(lower(city), length(city), city IS NULL) = 'rome4False'", read=["rome.parquet"])
+    lake.check("backwards(coalesce(city, 'None')) = 'enoN'", read=["norway.parquet"])
+
+
+def test_operands_that_raise_an_error_are_unknown(lake: Lake) -> None:
+    lake.spark.udf.register("double_", F.udf(lambda n: None if n is None else n * 2, "int"))
+    lake.file("numbers.parquet", {"s": ["1", "2"]})
+    lake.file("words.parquet", {"s": ["x", "3"]})
+    lake.file("large.parquet", {"s": ["5"]})
+    lake.index(ValueList("s"))
+    lake.view()
+    assert lake.read_by("SELECT * FROM t WHERE double_(cast(s AS int)) = 2") == {"numbers.parquet", "words.parquet"}  # ANSI: x is no number
+    lake.check("double_(try_cast(s AS int)) = 2", read=["numbers.parquet"])
+    lake.check("double_(try_cast(s AS int)) IS NULL", read=["words.parquet"])
+
+
 def test_null_goes_through_the_function_as_well(lake: Lake) -> None:
     lake.spark.udf.register("or_none", F.udf(lambda text: text or "none", "string"))
     cities(lake)

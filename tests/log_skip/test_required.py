@@ -116,6 +116,34 @@ def test_regular_expressions(pattern: str, literals: list[object]) -> None:
     assert literals or found == NOTHING_KNOWN
 
 
+@pytest.mark.parametrize(
+    ("pattern", "group", "literals"),
+    [
+        ("Chrome/([0-9]+)", 1, ["Chrome/31"]),
+        ("a([0-9]+)b", 1, ["a31b"]),
+        ("a(b)([0-9]+)c", 2, ["a", "b", "31c"]),
+        ("a(?<name>\\d+)b", 1, ["a31b"]),
+        ("a(?:\\d+)b(\\d+)", 1, ["a", "b31"]),
+        ("a(?:b(\\d+))c", 1, ["a", "b31", "c"]),
+        ("a((\\d)b)c", 2, ["a", "31b", "c"]),
+        ("a((\\d)b)c", 1, ["a31c"]),
+        ("a(\\d+)?b", 1, ["a", "b"]),  # here it matched, but a digit may come again
+        ("a(\\d)+b", 1, ["a", "b"]),
+        ("a(?:b(\\d+))*c", 1, ["a", "c"]),
+        ("a(?:b(\\d+)){2}c", 1, ["a", "c"]),
+        ("a(\\d+)|b", 1, [[["a31"], ["b"]]]),
+        ("a(\\d+)b", 0, ["a", "b"]),
+        ("a(\\d+)b", 2, ["a", "b"]),
+        ("a[(](\\d+)b", 1, ["a", "31b"]),
+        ("a\\((\\d+)b", 1, ["a(31b"]),
+        ("a^(\\d+)$b", 1, ["a", "31", "b"]),
+        ("(?i)a(\\d+)", 1, []),
+    ],
+)
+def test_a_group_of_known_text(pattern: str, group: int, literals: list[object]) -> None:
+    assert told(of_regular_expression(pattern, group, "31")) == literals
+
+
 def holds(required: Required, text: str) -> bool:
     every = all(literal in text for literal in required.literals)
     return every and all(any(holds(alternative, text) for alternative in alternatives) for alternatives in required.choices)
@@ -129,6 +157,7 @@ PATTERNS = st.recursive(
         st.tuples(inner, st.sampled_from(["", "*", "+", "?", "{0,2}", "{1,2}", "*?", "{2}"])).map(lambda p: f"(?:{p[0]}){p[1]}"),
         st.lists(inner, min_size=1, max_size=4).map("".join),
         st.lists(inner, min_size=1, max_size=3).map(lambda parts: f"({'|'.join(parts)})"),
+        st.tuples(inner, st.sampled_from(["*", "+", "?", "{0,2}", "{2}"])).map(lambda p: f"({p[0]}){p[1]}"),
         st.tuples(st.sampled_from("ab1x"), st.sampled_from(["*", "+", "?", "{0,2}", "{1}"])).map("".join),
     ),
     max_leaves=12,
@@ -140,8 +169,10 @@ PATTERNS = st.recursive(
 def test_what_a_pattern_finds_holds_what_it_requires(pattern: str, texts: list[str]) -> None:
     required = of_regular_expression(pattern)
     for text in texts:
-        if re.search(pattern, text):
+        if match := re.search(pattern, text):
             assert holds(required, text), (pattern, text, required)
+            for group, found in enumerate(match.groups(), 1):
+                assert not found or holds(of_regular_expression(pattern, group, found), text), (pattern, group, text)
 
 
 @settings(max_examples=200, deadline=None)

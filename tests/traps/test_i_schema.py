@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from data_skip import DataSkipError, MinMax, Prefix, ValueList
+from tests.differential.truth import settings_of
 from tests.support import Lake, aged
 
 
@@ -194,6 +195,15 @@ def test_i11_same_name_for_another_column(lake: Lake) -> None:
         lake.check("x > 50", read=["a.parquet", "b.parquet"])
     finally:
         lake.spark.conf.unset("spark.sql.parquet.fieldId.read.enabled")
+
+
+def test_i11_looking_up_by_id_changes_nothing_without_ids(lake: Lake) -> None:
+    """Delta's extension of Spark sets it for its session: the index serves all sessions, and comes from footers."""
+    lake.file("low.parquet", {"x": [1, 2]})
+    lake.file("high.parquet", {"x": [100, 200]})
+    with settings_of(lake.spark, {"spark.sql.parquet.fieldId.read.enabled": "true"}):
+        lake.index(MinMax("x"))
+    lake.check("x > 50", read=["high.parquet"])
 
 
 def test_i12_many_columns(lake: Lake) -> None:

@@ -27,6 +27,7 @@ import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** Asks Spark: evaluates nodes of the query's own tree on given values of one sub-expression ("the target"). */
 public final class Evaluator {
@@ -60,7 +61,7 @@ public final class Evaluator {
     String[] columns = targets.split(";");
     for (int column = 0; column < columns.length; column++) {
       String[] ids = columns[column].split(",");
-      for (int i = 0; i < ids.length; i++) {
+      for (int i = 0; i < ids.length && !columns[column].isEmpty(); i++) {
         Expression target = node(Integer.parseInt(ids[i]));
         replaced.put(target, new BoundReference(column, target.dataType(), true));
       }
@@ -139,7 +140,7 @@ public final class Evaluator {
 
   /** What is asked of each row of an Arrow stream. */
   public abstract static class Answer {
-    public abstract byte of(InternalRow row);
+    public abstract byte of(InternalRow row) throws java.io.IOException;
   }
 
   /** One byte for each row of an Arrow stream. */
@@ -184,6 +185,31 @@ public final class Evaluator {
       }
     });
     return found[0];
+  }
+
+  /**
+   * The values of a node, as text, for each row of an Arrow stream: how many bytes it has (-1: NULL, -2: Spark raises an error here), then
+   * the bytes. null where it cannot be evaluated.
+   */
+  public byte[] texts(int id, String targets, byte[] arrowStream) throws Exception {
+    final Expression bound = bind(id, targets);
+    if (bound == null) return null;
+    java.io.ByteArrayOutputStream bytes = new java.io.ByteArrayOutputStream();
+    final java.io.DataOutputStream result = new java.io.DataOutputStream(bytes);
+    answers(arrowStream, new Answer() {
+      public byte of(InternalRow row) throws java.io.IOException {
+        try {
+          Object value = bound.eval(row);
+          byte[] text = value == null ? null : value instanceof UTF8String ? ((UTF8String) value).getBytes() : value.toString().getBytes("UTF-8");
+          result.writeInt(text == null ? -1 : text.length);
+          if (text != null) result.write(text);
+        } catch (Exception e) {
+          result.writeInt(-2);
+        }
+        return 0;
+      }
+    });
+    return bytes.toByteArray();
   }
 
   /** The pickled code of a Python function; null where the node is something else. */

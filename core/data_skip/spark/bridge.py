@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from data_skip.expression import Call, Column, Expression, Literal, Opaque, Sour
 from data_skip.monotone import INTEGRAL, Bisection
 from data_skip.spark.python_functions import ARGUMENTS, call
 from data_skip.store import Snapshot
+
+Values: TypeAlias = tuple[pa.Array, Mask]  # and which of them are known
 
 
 class Scan:
@@ -104,24 +106,30 @@ class Scan:
             return None
         return int(answer) if node.type in INTEGRAL else float(answer)
 
-    def _called(self, function: Call, given: Mapping[Expression, pa.Array]) -> tuple[pa.Array, Mask] | None:
-        """The results of a Python function of the query whose operands are given, or constants; None where they are not."""
+    def _called(self, function: Call, given: Mapping[Expression, pa.Array]) -> Values | None:
+        """The results of a Python function of the query whose operands are made of what is given; None where they are not."""
         code = self.evaluator.pythonFunction(function.source.id) if function.source else None
         if code is None:
             return None
-        rows = len(next(iter(given.values())))
-        columns = []
-        for operand in function.operands:
-            type_ = ARGUMENTS.get(operand.type)
-            if type_ is None:
-                return None
-            if operand in given:
-                columns.append(given[operand].cast(type_))  # of NULL, if it is of no type
-            elif isinstance(operand, Literal) and not isinstance(operand.value, Opaque):
-                columns.append(pa.array([operand.value] * rows, type_))
-            else:
-                return None
-        return call(function, bytes(code), columns)
+        operands = [self._values(operand, given) for operand in function.operands]
+        known = [values for values in operands if values is not None]
+        results = call(function, bytes(code), [array for array, _ in known]) if len(known) == len(operands) else None
+        return results and (results[0], np.logical_and.reduce([results[1], *(mask for _, mask in known)]))
+
+    def _values(self, operand: Expression, given: Mapping[Expression, pa.Array]) -> Values | None:
+        """The operand of a Python function for each row of what is given."""
+        type_, rows = ARGUMENTS.get(operand.type), len(next(iter(given.values())))
+        if type_ is None:
+            return None
+        if operand in given:
+            return given[operand].cast(type_), np.ones(rows, dtype=bool)  # of NULL, if it is of no type
+        if isinstance(operand, Literal) and not isinstance(operand.value, Opaque):
+            return pa.array([operand.value] * rows, type_), np.ones(rows, dtype=bool)
+        if operand.source is None or pa.types.is_nested(type_):
+            return None
+        places = ";".join(_places(operand, part) for part in given)
+        encoded = self.evaluator.texts(operand.source.id, places, _stream(given.values()))
+        return None if encoded is None else _decoded(bytes(encoded), type_)
 
     def dates_ascend(self, zone: str) -> bool:
         """See monotone.AskSpark."""
@@ -139,6 +147,28 @@ class Scan:
             text = str(self.evaluator.sql(node.source.id))
             self._sql[node.source] = f"NOT {text}" if node.source.negated else text
         return self._sql[node.source]
+
+
+def _decoded(texts: bytes, type_: pa.DataType) -> Values:
+    """The values that Evaluator.texts tells; unknown where Spark raises an error, or makes what is no text."""
+    values: list[str | None] = []
+    known, at = [], 0
+    while at < len(texts):
+        length = int.from_bytes(texts[at : at + 4], "big", signed=True)
+        at += 4
+        text = texts[at : at + max(length, 0)]
+        at += len(text)
+        values.append(text.decode("utf-8", "replace") if length >= 0 else None)
+        known.append(length != -2 and _is_text(text))
+    return pa.array(values, pa.string()).cast(type_), np.array(known, dtype=bool)
+
+
+def _is_text(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _functions(node: Expression, target: Expression) -> list[Call]:
