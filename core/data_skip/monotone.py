@@ -144,6 +144,7 @@ CASTS: dict[tuple[str, str], Rule] = {
     ("date", "timestamp"): _FIRST,  # the start of the day: a later day never starts earlier
     ("date", "timestamp_ntz"): _FIRST,
     ("timestamp_ntz", "date"): _FIRST,
+    ("timestamp_ntz", "timestamp"): _FIRST,  # where local times are never left out: see _cast
     ("timestamp", "date"): replace(_FIRST, offset=True),
     ("timestamp", "timestamp_ntz"): replace(_FIRST, offset=True),
     ("timestamp", "integral"): replace(_FIRST, checked=True),  # seconds, rounded down
@@ -228,6 +229,9 @@ def _by_days(call: Call, rule: Rule, spark: AskSpark) -> Rule:
 
 
 def _cast(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    if (call.operands[0].type, call.type) == ("timestamp_ntz", "timestamp"):  # a time that the clocks leave out is a later one
+        zone = _zone(call)
+        return rule if zone is not None and spark.fixed_offset(zone) else None
     return _by_days(call, rule, spark) if call.type == "date" else rule
 
 

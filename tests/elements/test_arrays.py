@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from data_skip import BloomFilter, GapList, Hybrid, Index, MinMax, Prefix, Skipping, Suffix, ValueList
-from tests.support import Lake
+from tests.support import Lake, files_read
 
 INTS = pa.list_(pa.int64())
 ITEMS = pa.list_(pa.struct({"kind": pa.string(), "price": pa.float64()}))
@@ -155,6 +155,28 @@ def test_dataframe_explode(lake: Lake) -> None:
     frame = lake.spark.table("t").select("k", F.explode("a").alias("x")).where("x > 60")
     assert frame.count() == 4
     assert lake.skipping.report().scans[-1].files_read == 2
+
+
+def test_columns_of_the_dataframe_api(lake: Lake) -> None:
+    a, s, items = F.col("a"), F.col("s"), F.col("items")
+    for column, read in (
+        (F.array_contains(a, 50), {"mid", "hole"}),
+        (F.arrays_overlap(s, F.array(F.lit("xy"), F.lit("b"))), {"low", "high"}),
+        (F.exists(a, lambda x: x > 60), {"high", "hole"}),
+        (F.forall(s, lambda x: x.like("%oon")), {"mid", "hole", "none"}),
+        (~F.exists(a, lambda x: x < 100), {"high", "hole", "none"}),
+        ((F.size(a) > 0) & (a[0] == 40), {"mid", "hole"}),
+        (F.get(a, F.lit(1)) > 100, {"high", "hole"}),
+        (F.try_element_at(a, F.lit(-1)).between(41, 99), {"mid", "hole"}),
+        (F.array_max(a) > 100, {"high", "hole"}),
+        (F.size(a) > 2, {"hole"}),
+        (F.exists(items, lambda i: (i["kind"] == "m") & (i["price"] < 52)), {"mid"}),
+        (items["price"].isNotNull() & F.array_contains(items["kind"], "z"), {"high", "hole"}),
+        (F.col("n.deep.x") == 2, {"hole", "none"}),
+        (F.col("n").getField("deep").getField("x") == 2, {"hole", "none"}),
+    ):
+        plan = lake.spark.table("t").where(column)._jdf.queryExecution().optimizedPlan()
+        assert files_read(lake.skipping, plan, lake.folder) == read, column
 
 
 def test_c13_two_leaves_may_be_met_by_different_elements(lake: Lake) -> None:

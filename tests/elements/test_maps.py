@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from data_skip import BloomFilter, MinMax, Skipping, ValueList
-from tests.support import Lake
+from tests.support import Lake, files_read
 
 MAP = pa.map_(pa.string(), pa.int64())
 ALL = {"low", "high", "other", "none"}
@@ -57,6 +58,20 @@ def lake(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempP
 )
 def test_predicates_about_maps(lake: Lake, where: str, read: set[str]) -> None:
     lake.check(where, read=read)
+
+
+def test_columns_of_the_dataframe_api(lake: Lake) -> None:
+    m = F.col("m")
+    for column, read in (
+        (m["k"] > 50, {"high"}),
+        (F.element_at(m, "k") == 100, {"high"}),
+        (m.getItem("k").isNotNull(), {"low", "high"}),
+        (F.map_contains_key(m, "o"), {"other"}),
+        (F.array_contains(F.map_values(m), 200), {"high"}),
+        (F.exists(F.map_entries(m), lambda e: e["key"].like("o%") & (e["value"] < 50)), {"other"}),
+    ):
+        plan = lake.spark.table("t").where(column)._jdf.queryExecution().optimizedPlan()
+        assert files_read(lake.skipping, plan, lake.folder) == read, column
 
 
 def test_exploded_maps(lake: Lake) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from data_skip import MinMax
+from data_skip import BloomFilter, MinMax
 from tests.support import Lake, files_read
 
 SCHEMA = pa.schema(
@@ -30,9 +30,16 @@ SCHEMA = pa.schema(
         "flag": pa.bool_(),
         "k": pa.int32(),
         "m": pa.int32(),
+        "r": pa.string(),
+        "h": pa.int32(),
         "unindexed": pa.int32(),
     }
 )
+
+
+def scattered(x: int) -> int:
+    """A number of which files have no range."""
+    return x * 7919 % 1009
 
 
 def _row(x: int) -> dict[str, Any]:
@@ -55,20 +62,22 @@ def _row(x: int) -> dict[str, Any]:
         "flag": x >= 30,
         "k": x // 10,
         "m": 7 - x // 10,
+        "r": f"{'?abcdefgh'[7 - x // 10]}2",
+        "h": scattered(x),
         "unindexed": x,
     }
 
 
 FILES = {name: [_row(x) for x in range(first, first + 5)] for name, first in zip("abcdefg", (-10, 0, 10, 20, 30, 40, 50), strict=True)}
 FILES["h"] = [dict.fromkeys(SCHEMA.names)] * 2  # NULL only
-INDEXED = [name for name in SCHEMA.names if name != "unindexed"]
+INDEXED = [name for name in SCHEMA.names if name not in ("h", "unindexed")]
 
 
 def write(lake: Lake) -> DataFrame:
     """Writes and indexes the table; it is read as the view `t`."""
     for name, rows in FILES.items():
         lake.file(f"{name}.parquet", pa.Table.from_pylist(rows, SCHEMA))
-    lake.index(*map(MinMax, INDEXED))
+    lake.index(*map(MinMax, INDEXED), BloomFilter("h", fpp=1e-6))
     return lake.view()
 
 

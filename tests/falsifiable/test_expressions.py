@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from data_skip import Skipping
-from tests.falsifiable.table import matching, read, write
+from tests.falsifiable.table import matching, read, scattered, write
 from tests.support import Lake
 
 ROWS: dict[str, list[tuple[str, ...]]] = {
@@ -54,6 +54,13 @@ ROWS: dict[str, list[tuple[str, ...]]] = {
         ("l > x * 100000", "", "abcdefg"),
         ("x = l", "b"),
         ("cast(day AS timestamp) + INTERVAL 13 HOUR < ts", "cdefg", "ab"),
+        ("s > r", "efg"),
+        ("s <= r AND s >= r", "e"),
+        ("p > y", "defg"),
+        ("d >= y", "defg"),
+        ("date_add(DATE'2024-01-05', 3 * y) < day", "defg"),
+        ("abs(x) - abs(y) > 30", "fg"),
+        ("x BETWEEN 12 AND y", "cd"),
     ],
     "Table 3: BETWEEN and IN": [
         ("x BETWEEN 12 AND 15", "c"),
@@ -66,6 +73,14 @@ ROWS: dict[str, list[tuple[str, ...]]] = {
         ("x IN (1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010, 1011, 54)", "g"),
         ("-x IN (1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1010, 1011, -54)", "g"),
         ("x IN (12, NULL)", "c"),
+        ("x NOT BETWEEN -20 AND 49", "g"),
+        ("x BETWEEN 12 AND 15 OR x BETWEEN 41 AND 43", "cf"),
+        ("s IN ('b2', 'e4', 'zz')", "cf"),
+        ("day IN (DATE'2024-01-08', DATE'2024-04-04')", "be"),
+        (f"h = {scattered(12)}", "c"),
+        (f"h IN ({scattered(12)}, {scattered(31)}, 1009)", "ce"),
+        (f"h IN ({', '.join(map(str, range(1009, 6009)))}, {scattered(12)})", "c"),
+        (f"x IN ({', '.join(map(str, range(1000, 6000)))}, 12)", "c"),
     ],
     "Table 4: NOT": [
         ("NOT (x = 12 OR x < 42)", "fg"),
@@ -106,6 +121,11 @@ ROWS: dict[str, list[tuple[str, ...]]] = {
         ("ts - TIMESTAMP'2024-01-05' > INTERVAL 130 DAYS", "fg"),
         ("timestampadd(HOUR, 3, ts) > TIMESTAMP'2024-05-20'", "g"),
         ("timestampdiff(DAY, ts, TIMESTAMP'2024-01-05') > 3", "a"),
+        ("try_subtract(x, 1) > 42", "fg"),
+        ("try_multiply(x, 2) > 85", "fg"),
+        ("day - INTERVAL 1 MONTH < DATE'2023-11-20'", "a"),
+        ("dateadd(DAY, 3, day) = DATE'2024-01-08'", "b"),
+        ("date_diff(day, DATE'2024-01-05') = 36", "c"),
     ],
     "Table 6: the beginning of text": [
         ("s LIKE 'b%'", "c"),
@@ -118,6 +138,10 @@ ROWS: dict[str, list[tuple[str, ...]]] = {
         ("left(s, 1) = 'cc'", ""),
         ("substr(s, 1, 1) >= 'e'", "fg"),
         ("substring(s, 1, 1) IN ('a', 'd')", "be"),
+        ("regexp_like(s, '^b')", "c"),
+        ("s LIKE 'b_'", "c"),
+        ("s LIKE 'b%2'", "c"),
+        ("split_part(s, '3', 1) = 'b'", "c"),
     ],
     "Monotone functions": [
         ("date_trunc('month', ts) = TIMESTAMP'2024-02-01'", "c"),
@@ -152,6 +176,30 @@ ROWS: dict[str, list[tuple[str, ...]]] = {
         ("cbrt(d) > 3.5", "fg"),
         ("floor(abs(d) / 10) * 2 = 10", "g"),
         ("date_trunc('year', date_sub(day, 5)) < DATE'2024-01-01'", "ab"),
+        ("log1p(d) < 0.5", "b"),
+        ("expm1(d) < -0.9", "a"),
+        ("degrees(d) > 2900", "g"),
+        ("radians(d) < -0.1", "a"),
+        ("bround(d, 0) = 12", "c"),
+        ("ceil(p, 1) > 54.2", "g"),
+        ("floor(p, 1) < -9.7", "a"),
+        ("unix_millis(ts) > 1716000000000", "g"),
+        ("unix_micros(ts) > 1716000000000000", "g"),
+        ("timestamp_millis(l) > TIMESTAMP'1970-01-01 00:01:00'", "bcdefg"),
+        ("timestamp_micros(l) > TIMESTAMP'1970-01-01 00:00:05'", "g"),
+        ("extract(YEAROFWEEK FROM day) = 2023", "a"),
+        ("date_trunc('quarter', ts) = TIMESTAMP'2024-04-01'", "efg"),
+        ("date_trunc('week', day) = DATE'2024-02-05'", "c"),
+        ("to_unix_timestamp(ts) > 1716000000", "g"),
+        ("unix_timestamp(n) > 1716000000", "g"),
+        ("cast(day AS timestamp) > TIMESTAMP'2024-05-20'", "g"),
+        ("cast(n AS date) > DATE'2024-05-20'", "g"),
+        ("cast(n AS timestamp) > TIMESTAMP'2024-05-20'", "g"),
+        ("cast(ts AS timestamp_ntz) > TIMESTAMP_NTZ'2024-05-20'", "g"),
+        ("cast(p AS int) = 12", "c"),
+        ("cast(p AS double) > 53.5D", "g"),
+        ("cast(x AS decimal(12,2)) > 42.50", "fg"),
+        ("cast(d AS float) > 42.5", "fg"),
     ],
     "Piecewise monotone functions": [
         ("abs(x) > 45", "g"),
@@ -176,6 +224,12 @@ ROWS: dict[str, list[tuple[str, ...]]] = {
         ("least(x, 5) > 4", "cdefgh"),
         ("greatest(x, 5, y) > 51", "g"),
         ("isnan(d)", ""),
+        ("log2(d) > 5.4", "fg"),
+        ("log(2, d) > 5.4", "fg"),
+        ("-abs(x) < -50", "g"),
+        ("ifnull(x, 12) = 12", "ch"),
+        ("CASE WHEN x > 40 THEN 'hi' ELSE 'lo' END = 'hi'", "fg"),
+        ("least(s, 'c') < 'a'", "a"),
     ],
     "Conditionally monotone functions": [
         ("month(day) = 2", "c"),
@@ -194,6 +248,13 @@ ROWS: dict[str, list[tuple[str, ...]]] = {
         ("hour(at) = 8", "d"),
         ("hour(at) BETWEEN 7 AND 8", "cd"),
         ("date_trunc('day', at) = TIMESTAMP'2024-07-03' AND hour(at) = 8 AND minute(at) > 45", "d"),
+        ("day(at) = 4", "e"),
+        ("dayofweek(at) = 6", "f"),
+        ("weekday(at) = 4", "f"),
+        ("date_format(ts, 'yyyy-MM') IN ('2024-02', '2024-04')", "ce"),
+        ("date_format(n, 'yyyy-MM-dd') = '2024-01-08'", "b"),
+        ("left(cast(day AS string), 7) = '2024-02'", "c"),
+        ("from_unixtime(l, 'yyyy-MM-dd') = '1970-01-13'", "c"),
     ],
     "One value in a file": [
         ("concat(k, m) = '34'", "e"),
