@@ -20,9 +20,9 @@ from dataclasses import replace
 import pyarrow as pa
 
 from data_skip import filters
-from data_skip.clause import KEEP, Clause, Named
+from data_skip.clause import Clause
 from data_skip.expression import Call, Element, Expression, Literal, element_of, element_type, field_of, is_array, name_of, negation
-from data_skip.filters import Indexes, Spark
+from data_skip.filters import Indexes, Spark, implied_clause
 
 
 def indexed(expressions: Sequence[Expression]) -> tuple[Expression, ...]:
@@ -46,10 +46,7 @@ def by_element(node: Expression, indexes: Indexes) -> Iterator[Clause]:
     if isinstance(node, Call) and node.name in ("And", "Or"):
         return
     for implied in (*_quantified(node), *_extracted(node, indexes.spark)):
-        clause = indexes.implied(implied)
-        if clause is not KEEP:
-            names = ", ".join(dict.fromkeys(field.label for field in clause.fields()))
-            yield Named(f"{names} admits {indexes.spark.sql(node)}", clause)
+        yield from implied_clause(node, implied, indexes)
 
 
 def _quantified(node: Expression) -> Iterator[Expression]:
@@ -74,6 +71,9 @@ def _quantified(node: Expression) -> Iterator[Expression]:
             body = _of_element(array, function)
             if body is not None and exists.parameter("followThreeValuedLogic"):  # else p(e) may be NULL
                 yield _or_none(array, negation(body))
+        case Call("EqualTo" | "EqualNullSafe", [array, Literal(tuple() as values)]) if is_array(array.type):
+            for value in dict.fromkeys(values):
+                yield _is(array, "EqualNullSafe", Literal(element_type(array.type), None, value))
         case Call("IsNull", [array]) if is_array(array.type):
             yield _is(array, "IsNull")
 

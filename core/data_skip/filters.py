@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from data_skip.clause import KEEP, Clause
-from data_skip.expression import Expression
+from data_skip.clause import KEEP, Clause, Named
+from data_skip.expression import Call, Expression, Literal
 from data_skip.index import BoundIndex, Index
 from data_skip.monotone import AskSpark
 
@@ -41,6 +41,9 @@ class Spark(AskSpark, Protocol):
 
     def may_be(self, node: Expression, program: str, columns: list[pa.Array]) -> npt.NDArray[np.bool_]:
         """For each file, whether the node may be true there: see Ranges.java, and ranges.py."""
+
+    def cast(self, cast: Call, values: pa.Array) -> list[Literal] | None:
+        """What a cast, which need not stand in the query, gives of values of its operand; None where one of them raises an error."""
 
     def value(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
         """The number that a node of the query gives where expressions in it have these values, in arrays of one.
@@ -68,6 +71,14 @@ class Indexes:
     def over(self, expression: Expression, kind: type[Index]) -> Iterator[BoundIndex]:
         """The indexes of a class whose only expression is this one."""
         return (index for index in self.of(kind) if index.expressions == (expression,))
+
+
+def implied_clause(node: Expression, implied: Expression, indexes: Indexes) -> Iterator[Clause]:
+    """The clause of a predicate that holds wherever the node does, told as one of the node; none where nothing serves it."""
+    clause = indexes.implied(implied)
+    if clause is not KEEP:
+        names = ", ".join(dict.fromkeys(field.label for field in clause.fields()))
+        yield Named(f"{names} admits {indexes.spark.sql(node)}", clause)
 
 
 def admits(index: BoundIndex, node: Expression, indexes: Indexes) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from data_skip.expression import Call, Expression, Literal, plain_string
 
 LOOSE = ("Like", "RLike")  # of which affixes do not tell all
-PARTS = ("Substring", "SubstringIndex", "ElementAt", "GetArrayItem")  # calls whose result may be the start or the end of a string
+# Calls whose result may be the start or the end of a string, or the place of a text in it.
+PARTS = ("Substring", "SubstringIndex", "ElementAt", "GetArrayItem", "StringInstr", "StringLocate")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,15 @@ def affixes(node: Expression, target: Expression) -> Affixes | None:
             if string != target or not plain_string(string.type) or len(text) > length:
                 return None
             return Affixes(prefix=text, whole=len(text) < length)
+        case Call(
+            "EqualTo" | "EqualNullSafe",
+            [
+                Call("StringInstr", [string, Literal(str() as text) as literal])
+                | Call("StringLocate", [Literal(str() as text) as literal, string, Literal(1)]),
+                Literal(1),
+            ],
+        ):
+            return Affixes(prefix=text) if string == target and plain_string(string.type) and plain_string(literal.type) else None
         case Call("EqualTo" | "EqualNullSafe", [Call() as part, Literal(str() as text)]) if (end := _end(part, target)) is not None:
             return Affixes(prefix=text) if end > 0 else Affixes(suffix=text)
         case Call(name, [string, Literal(str() as text) as literal]) if string == target:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
+from data_skip.datetime_pattern import parse_pattern
 from data_skip.expression import Call, Expression, Literal
 from data_skip.value_set import Interval, ValueSet, union
 
@@ -50,7 +51,10 @@ class Rule:
     right to one unit in the last place, and may turn within that. cuts: ordinals (see Domain.java) of the only varying operand at which it
     may turn: it is monotone, or NULL throughout, from one to just before the next. The rest are conditions (see Conditions.java):
     finite: no infinity. nonzero: not for the second operand. offset: the time zone has one offset in the range. period: the range lies
-    within one, in local time. seconds: the operand is seconds since 1970. text: years of four digits, which order as text.
+    within one, in local time. seconds: the operand is seconds since 1970. text: years of four digits, which order as text. shared: that
+    many first characters are the same in the whole range. truncated, floored: divided by that, the range has one whole quotient, by
+    cutting or by rounding down. And how much wider the range of the result is than between its corners: days: to whole local days.
+    slack: by that much on either side.
     """
 
     operands: tuple[int, ...] | None = None
@@ -63,21 +67,24 @@ class Rule:
     period: str = ""
     seconds: bool = False
     text: bool = False
+    shared: int = 0
+    truncated: int = 0
+    floored: int = 0
+    days: bool = False
+    slack: float = 0
     zone: str | None = None
 
     @property
     def everywhere(self) -> bool:
-        """Whether it holds on the whole domain, so that a preimage can be found."""
-        held = self.inexact or self.cuts or self.finite or self.nonzero or self.offset or self.period or self.seconds or self.text
-        return not held
+        """Whether it holds on the whole domain, and exactly, so that a preimage can be found."""
+        return replace(self, operands=None, checked=False, zone=None) == Rule()
 
 
 _ALWAYS = Rule()
 _FIRST = Rule((0,))
 _ARITHMETIC = Rule(checked=True, finite=True)  # of infinities, a sum or product may be NaN
-_MINUS_ONE = -struct.unpack(">q", struct.pack(">d", 1.0))[0]  # the ordinal of -1.0
+_ONE: int = struct.unpack(">q", struct.pack(">d", 1.0))[0]  # the ordinal of 1.0
 _LOGARITHM = Rule((0,), inexact=True, cuts=(1,))  # NULL up to 0
-_YEAR_FIRST = re.compile(r"yyyy([-/. ]?MM([-/. ]?dd(( |'T')?HH(:?mm(:?ss(\.?S{1,6})?)?)?)?)?)?")
 _DAYS_OR_LONGER = ("YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MM", "MON", "WEEK", "DAY", "DD")
 _FAR = 10**8  # days: beyond, a sum of days may wrap round into the calendar
 
@@ -88,6 +95,7 @@ RULES: dict[str, Rule] = {
     "Multiply": _ARITHMETIC,  # by a negative number it descends; a corner is a corner
     "Divide": replace(_ARITHMETIC, nonzero=True),
     "IntegralDivide": replace(_ARITHMETIC, nonzero=True),  # truncates
+    **dict.fromkeys(("Remainder", "Pmod"), _FIRST),
     "UnaryMinus": replace(_FIRST, checked=True),
     "BitwiseNot": _FIRST,  # -x - 1
     "ShiftRight": _FIRST,  # rounds down
@@ -97,15 +105,19 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("Floor", "Ceil", "Rint"), _FIRST),  # of a double beyond bigint: its end
     **dict.fromkeys(("Round", "BRound", "RoundCeil", "RoundFloor"), replace(_FIRST, checked=True)),
     "Sqrt": replace(_FIRST, cuts=(0,)),  # exact; NaN below 0
-    **dict.fromkeys(("Exp", "Expm1", "Cbrt"), replace(_FIRST, inexact=True)),
+    **dict.fromkeys(("Exp", "Expm1", "Cbrt", "Atan", "Sinh", "Tanh"), replace(_FIRST, inexact=True)),
+    "Cosh": replace(_FIRST, inexact=True, cuts=(0,)),
+    **dict.fromkeys(("Asin", "Acos", "Atanh"), replace(_FIRST, inexact=True, cuts=(-_ONE, _ONE + 1))),  # NaN outside of [-1, 1]
     **dict.fromkeys(("Log", "Log2", "Log10"), _LOGARITHM),
     "Logarithm": replace(_LOGARITHM, operands=(1,)),  # descends for a base below 1
-    "Log1p": replace(_LOGARITHM, cuts=(_MINUS_ONE + 1,)),
+    "Log1p": replace(_LOGARITHM, cuts=(-_ONE + 1,)),
     "Pow": Rule((0,), inexact=True, cuts=(0, 1)),  # x^c turns at 0 for an even c; for a fraction it is NaN below
     **dict.fromkeys(("ToDegrees", "ToRadians"), _FIRST),  # a product
     # Dates. The proleptic Gregorian calendar: no day comes back.
     **dict.fromkeys(("DateAdd", "DateSub", "DateDiff", "SubtractDates"), _ALWAYS),
-    **dict.fromkeys(("AddMonths", "DateAddYMInterval"), _FIRST),  # cut to the end of the month; timestamps keep their hour, and turn
+    **dict.fromkeys(("AddMonths", "DateAddYMInterval"), _FIRST),  # cut to the end of the month
+    "TimestampAddYMInterval": replace(_FIRST, days=True, offset=True),  # as are days, but each keeps its hour
+    "MonthsBetween": Rule((0, 1), slack=1, offset=True),  # a difference of days, over 31; of ends of months, of months
     **dict.fromkeys(("LastDay", "NextDay", "TruncDate", "Year", "YearOfWeek", "UnixDate", "DateFromUnixDate"), _FIRST),
     **dict.fromkeys(("Month", "Quarter", "DayOfYear"), replace(_FIRST, period="year")),
     "DayOfMonth": replace(_FIRST, period="month"),
@@ -125,7 +137,8 @@ RULES: dict[str, Rule] = {
     "TimestampDiff": Rule(offset=True),
     "SubtractTimestamps": Rule(offset=True),
     # Text: UTF-8 orders as its code points do.
-    "Substring": _FIRST,  # from the start
+    "Substring": _FIRST,
+    "Concat": Rule(),  # after a constant
     "DateFormatClass": replace(_FIRST, offset=True, text=True),
     "FromUnixTime": replace(_FIRST, offset=True, text=True, seconds=True),
 }
@@ -212,7 +225,7 @@ def _zone(call: Call) -> str | None:
 
 def _in_zone(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
     """The rule for the call's own time zone."""
-    if not rule.offset and not rule.period:
+    if not rule.offset and not rule.period and not rule.days:
         return rule
     if not rule.seconds and "timestamp" not in (call.type, *(operand.type for operand in call.operands)):
         return replace(rule, offset=False)  # dates, and times without a zone
@@ -244,8 +257,18 @@ def _exact_interval(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
 
 
 def _unit(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    units = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK")
-    return rule if str(json.loads(call.parameters).get("unit")).upper() in units else None
+    unit = str(json.loads(call.parameters).get("unit")).upper()
+    if call.name == "TimestampAdd" and unit in ("MONTH", "QUARTER", "YEAR"):
+        return _by_days(call, replace(rule, operands=(1,), days=True), spark)
+    return rule if unit in ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK") else None
+
+
+def _divided(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    """The remainder of a division by a positive whole number."""
+    match call.operands:
+        case [_, Literal(int() as by)] if call.type in INTEGRAL and by > 0:
+            return replace(rule, truncated=by) if call.name == "Remainder" else replace(rule, floored=by)
+    return None
 
 
 def _of_time(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
@@ -260,10 +283,20 @@ def _truncated(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
 
 
 def _from_start(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    """From the first character, or from one before which all texts of a range are the same."""
     match call.operands[1:]:
         case [Literal(0 | 1), Literal(int())] if call.type in ("string", "binary"):
             return rule
+        case [Literal(int() as first), Literal(int())] if call.type == "string" and first > 1:
+            return replace(rule, shared=first - 1)
     return None
+
+
+def _after_constants(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
+    """Of one text, before which there are constants, and after which there is nothing."""
+    place = next(i for i, operand in enumerate(call.operands) if not isinstance(operand, Literal))
+    after = call.operands[place + 1 :]
+    return rule if call.type == "string" and all(isinstance(o, Literal) and o.value == "" for o in after) else None
 
 
 def _positive(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
@@ -275,14 +308,18 @@ def _positive(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
 
 def _formatted(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
     match call.operands[1]:
-        case Literal(str() as pattern) if _YEAR_FIRST.fullmatch(pattern):
-            return rule if "HH" in pattern else _by_days(call, rule, spark)
+        case Literal(str() as text) if (pattern := parse_pattern(text)) is not None:
+            if pattern.period:
+                return replace(rule, period=pattern.period)
+            return rule if pattern.clock else _by_days(call, rule, spark)
     return None
 
 
 # What a call's constants and types leave of a rule.
 _NARROW: dict[str, Callable[[Call, Rule, AskSpark], Rule | None]] = {
     "Cast": _cast,
+    **dict.fromkeys(("Remainder", "Pmod"), _divided),
+    **dict.fromkeys(("TimestampAddYMInterval", "MonthsBetween"), _by_days),
     **dict.fromkeys(("DateAdd", "DateSub"), _some_days),
     **dict.fromkeys(("TimeAdd", "TimestampAddInterval"), _exact_interval),
     **dict.fromkeys(("TimestampAdd", "TimestampDiff"), _unit),
@@ -290,6 +327,7 @@ _NARROW: dict[str, Callable[[Call, Rule, AskSpark], Rule | None]] = {
     **dict.fromkeys(("Pow", "Logarithm"), _positive),
     "TruncTimestamp": _truncated,
     "Substring": _from_start,
+    "Concat": _after_constants,
     **dict.fromkeys(("DateFormatClass", "FromUnixTime"), _formatted),
 }
 

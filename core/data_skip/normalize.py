@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from data_skip.expression import Call, Expression, Literal, name_of, negation
+from data_skip.expression import Call, Expression, Literal, element_type, name_of, negation
 
 _OPPOSITE = {
     "LessThan": "GreaterThanOrEqual",
@@ -64,6 +64,8 @@ _MIRRORED = {
 def _literal_right(node: Expression) -> Expression:
     """5 < x as x > 5."""
     match node:
+        case Call("ArrayContains", [Literal(tuple() as values) as array, item]):  # in every respect an IN list
+            return replace(node, name="In", operands=(item, *(Literal(element_type(array.type), None, value) for value in values)))
         case Call(name, [Literal() as left, right]) if name in _MIRRORED and not isinstance(right, Literal):
             return replace(node, name=_MIRRORED[name], operands=(right, left))
     return node

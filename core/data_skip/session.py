@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from data_skip import elements
+from data_skip import casts, elements, tuples
 from data_skip.decide import Knowledge, decide, not_worth, represent
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
@@ -31,7 +31,7 @@ from data_skip.spark.jvm import shim
 from data_skip.store import DeltaStore, Snapshot, StoreError
 from data_skip.table import Table
 
-CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements)
+CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
 FOLDER = "_data_skip"  # beside the data: Spark ignores names that begin with an underscore
 SETTING = "spark.data_skip.enabled"
 log = logging.getLogger("data_skip")

@@ -18,7 +18,7 @@ from data_skip.footer import WRITERS, Footer, has_null
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.satisfying import satisfying
 from data_skip.split_block import BLOCK_BYTES, Hashes, any_may_hold, bitset, blocks_for, folded, hash_values, passing
-from data_skip.value_set import ValueSet
+from data_skip.value_set import EVERYTHING, ValueSet
 
 HASHED = {
     **dict.fromkeys(("tinyint", "smallint", "int", "date"), pa.int32()),
@@ -34,7 +34,7 @@ MOST_VALUES = 1 << 22  # a file of more distinct values is unknown: 32 to 64 MB 
 
 
 class BloomFilter(Index):
-    """A Bloom filter of one expression; serves =, <=> and IN with constants, and IS NULL.
+    """A Bloom filter of one expression; serves =, <=> and IN with constants, and IS [NOT] NULL.
 
     fpp: how probable it is that a file is read for a value that it does not hold. A filter is as large as the distinct values of
     its file ask for, by the table of seed 002: 10.5 bits a value for 0.01. A record holds a list of bitsets, since one taken from
@@ -124,19 +124,19 @@ def _joined(a: list[Hashes] | None, b: list[Hashes] | None) -> list[Hashes] | No
 
 @filters.on()
 def may_be_equal(node: Expression, indexes: Indexes) -> Iterator[Clause]:
-    """A predicate that a few values of the indexed expression satisfy, or NULL, and no others."""
+    """A predicate that a few values of the indexed expression satisfy, or NULL, and no others; or all values, and not NULL."""
     for index in indexes.of(BloomFilter):
         values = satisfying(node, index.expression, indexes.spark)
         hashes = None if values is None else hashes_of(values, index.expression.type)
-        if values is not None and hashes is not None:
+        if values is not None and (hashes is not None or values == EVERYTHING):
             yield _any_of(index, hashes, values.null, admits(index, node, indexes))
 
 
-def _any_of(index: BoundIndex, hashes: Hashes, or_null: bool, text: str) -> Clause:
-    """The file may hold one of the values with these hashes, or NULL if that is asked for."""
+def _any_of(index: BoundIndex, hashes: Hashes | None, or_null: bool, text: str) -> Clause:
+    """The file may hold one of the values with these hashes (None: any value), or NULL if that is asked for."""
 
     def may_match(bitsets: pa.ListArray, has_null: pa.BooleanArray) -> pa.BooleanArray:
-        found = any_may_hold(bitsets, hashes)
+        found = pc.greater(pc.list_value_length(bitsets), 0) if hashes is None else any_may_hold(bitsets, hashes)
         return pc.or_kleene(found, has_null) if or_null else found
 
     return Computed(text, (index["bitsets"], index["has_null"]), may_match)

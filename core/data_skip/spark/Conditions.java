@@ -14,6 +14,7 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** The conditions, over the range of a file, under which a function is monotone there: seed 003's H. monotone.py says which need which. */
 public final class Conditions {
@@ -55,6 +56,8 @@ public final class Conditions {
       }
       if (rule.containsKey("finite") && !(isFinite(ends[i][0]) && isFinite(ends[i][1]))) return false;
       if (rule.containsKey("nonzero") && i == 1 && sign(ends[i][0]) * sign(ends[i][1]) <= 0) return false;
+      if (rule.containsKey("shared") && i == 0 && !share(((Number) rule.get("shared")).intValue(), ends[i][0], ends[i][1])) return false;
+      if (i == 0 && !(oneQuotient(rule, ends[i], "truncated") && oneQuotient(rule, ends[i], "floored"))) return false;
       if (!isTime(types[i])) continue;
       long low = ((Number) ends[i][0]).longValue();
       long high = ((Number) ends[i][1]).longValue();
@@ -70,6 +73,20 @@ public final class Conditions {
     }
     boolean local = rule.containsKey("offset") || rule.containsKey("period");
     return !local || earliest > latest || oneOffset(zone, earliest, latest);
+  }
+
+  /** Whether two strings begin with the same `count` characters; then so do all between them. */
+  private static boolean share(int count, Object low, Object high) {
+    UTF8String start = ((UTF8String) low).substring(0, count);
+    return start.numChars() == count && start.equals(((UTF8String) high).substring(0, count));
+  }
+
+  private static boolean oneQuotient(Map rule, Object[] ends, String how) {
+    if (!rule.containsKey(how)) return true;
+    long by = ((Number) rule.get(how)).longValue();
+    long low = ((Number) ends[0]).longValue();
+    long high = ((Number) ends[1]).longValue();
+    return how.equals("floored") ? Math.floorDiv(low, by) == Math.floorDiv(high, by) : low / by == high / by;
   }
 
   private static boolean isFinite(Object value) {

@@ -12,6 +12,7 @@ import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -21,6 +22,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.PrettyAttribute;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
@@ -210,6 +212,25 @@ public final class Evaluator {
       }
     });
     return bytes.toByteArray();
+  }
+
+  /** What a cast gives of each row of an Arrow stream of one column, as JSON of values (see TreeEncoder); null where one of them raises an error. */
+  public String cast(String from, String to, String zone, byte[] arrowStream) throws Exception {
+    DataType type = (DataType) CatalystSqlParser$.MODULE$.parseDataType(to);
+    Expression operand = new BoundReference(0, (DataType) CatalystSqlParser$.MODULE$.parseDataType(from), true);
+    final Expression cast = Cast$.MODULE$.apply(operand, type, scala.Option.apply(zone), true);
+    final List values = new ArrayList();
+    byte[] raised = answers(arrowStream, new Answer() {
+      public byte of(InternalRow row) {
+        try {
+          values.add(TreeEncoder.value(cast.eval(row), cast.dataType()));
+          return FALSE;
+        } catch (Exception e) {
+          return ERROR;
+        }
+      }
+    });
+    return values.size() < raised.length ? null : Plans.json(values);
   }
 
   /** The pickled code of a Python function; null where the node is something else. */

@@ -2,6 +2,8 @@ package data_skip;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.math.BigInteger;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -15,10 +17,12 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -199,7 +203,7 @@ public final class Ranges {
       }
       Range found = overProduct(step, options, rule != null && !rule.containsKey("cuts"));
       if (found == null || rule == null) return found;
-      if (rule.containsKey("inexact")) widen(found);
+      widen(found);
       return holds(operands, found) ? found : null;
     }
 
@@ -301,11 +305,26 @@ public final class Ranges {
       return of(!isEmpty(operand) && !always, inside || nan, operand.hasNull || listsNull);
     }
 
-    /** By more than the error of any function that is marked inexact: less than one unit in the last place at either of two points. */
+    /** By as much as the function may turn between the corners. */
     private void widen(Range range) {
-      for (int i = 0; i < 8 && range.low != null; i++) {
-        range.low = new Double(Math.nextDown(((Double) range.low).doubleValue()));
-        range.high = new Double(Math.nextUp(((Double) range.high).doubleValue()));
+      if (range.low == null) return;
+      if (rule.containsKey("inexact")) { // by less than one unit in the last place, of sinh and its like less than 2.5, at either of two points
+        for (int i = 0; i < 8; i++) {
+          range.low = new Double(Math.nextDown(((Double) range.low).doubleValue()));
+          range.high = new Double(Math.nextUp(((Double) range.high).doubleValue()));
+        }
+      }
+      if (rule.containsKey("slack")) {
+        double slack = ((Number) rule.get("slack")).doubleValue();
+        range.low = new Double(((Double) range.low).doubleValue() - slack);
+        range.high = new Double(((Double) range.high).doubleValue() + slack);
+      }
+      if (rule.containsKey("days")) {
+        ZoneId zone = type instanceof TimestampType ? DateTimeUtils.getZoneId((String) rule.get("zone")) : ZoneOffset.UTC;
+        int first = DateTimeUtils.microsToDays(((Long) range.low).longValue(), zone);
+        int last = DateTimeUtils.microsToDays(((Long) range.high).longValue(), zone);
+        range.low = new Long(DateTimeUtils.daysToMicros(first, zone));
+        range.high = new Long(DateTimeUtils.daysToMicros(last + 1, zone) - 1);
       }
     }
   }

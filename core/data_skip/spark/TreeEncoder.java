@@ -7,6 +7,7 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
@@ -25,6 +26,7 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.UserDefinedType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -237,6 +239,15 @@ public final class TreeEncoder {
       List result = new ArrayList();
       for (int i = 0; i < array.numElements(); i++) {
         result.add(value(array.isNullAt(i) ? null : array.get(i, element), element));
+      }
+      return single("array", result);
+    }
+    if (value instanceof InternalRow && type instanceof StructType) {
+      StructField[] fields = ((StructType) type).fields();
+      List result = new ArrayList();
+      for (int i = 0; i < fields.length; i++) {
+        DataType field = fields[i].dataType();
+        result.add(value(((InternalRow) value).isNullAt(i) ? null : ((InternalRow) value).get(i, field), field));
       }
       return single("array", result);
     }

@@ -92,6 +92,12 @@ class Scan:
         answer = self.java.ranges(program).mayBe(node.source.id, not node.source.negated, _stream(columns))
         return np.frombuffer(answer, dtype=np.uint8) == 1
 
+    def cast(self, cast: Call, values: pa.Array) -> list[Literal] | None:
+        """See filters.Spark."""
+        zone = json.loads(cast.parameters).get("timeZoneId")
+        encoded = self.evaluator.cast(cast.operands[0].type, cast.type, zone, _stream([values]))
+        return None if encoded is None else [Literal(cast.type, None, decode_value(value)) for value in json.loads(encoded)]
+
     def value(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
         """See filters.Spark."""
         if node.source is None:

@@ -1,0 +1,58 @@
+"""Tuples: `(a, b) = (1, 2)` and `(a, b) IN ((1, 2), (3, 4))` as what they say of each column.
+
+Spark compares structs field by field, and takes NULL for equal to NULL there: every field is as `<=>` has it, of one of the constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+from data_skip import filters
+from data_skip.clause import Clause
+from data_skip.expression import Call, Expression, Literal
+from data_skip.filters import Indexes, implied_clause
+
+_MOST_ROWS = 100  # beyond, each column is asked by itself
+
+
+@filters.on("EqualTo", "EqualNullSafe", "In")
+def by_field(node: Call, indexes: Indexes) -> Iterator[Clause]:
+    """A comparison of a struct that the query makes of columns with constants."""
+    match node:
+        case Call(_, [Call("CreateNamedStruct", parts), *constants]):
+            rows = [c.value for c in constants if isinstance(c, Literal) and isinstance(c.value, tuple)]
+            if len(rows) == len(constants):
+                yield from implied_clause(node, _one_of(list(parts[1::2]), rows), indexes)
+
+
+def _one_of(fields: list[Expression], rows: list[tuple[object, ...]]) -> Expression:
+    if len(rows) <= _MOST_ROWS:
+        return reduce(_or, (reduce(_and, map(_same, fields, row)) for row in rows))
+    return reduce(_and, (_in(field, {row[i] for row in rows}) for i, field in enumerate(fields)))
+
+
+def _in(field: Expression, values: set[object]) -> Expression:
+    listed = _predicate("In", field, *(_constant(field, value) for value in values))
+    return _or(listed, _predicate("IsNull", field)) if None in values else listed
+
+
+def _same(field: Expression, value: object) -> Expression:
+    return _predicate("EqualNullSafe", field, _constant(field, value))
+
+
+def _constant(field: Expression, value: object) -> Literal:
+    return Literal(field.type, None, value)
+
+
+def _and(a: Expression, b: Expression) -> Expression:
+    return _predicate("And", a, b)
+
+
+def _or(a: Expression, b: Expression) -> Expression:
+    return _predicate("Or", a, b)
+
+
+def _predicate(name: str, *operands: Expression) -> Call:
+    """A predicate that stands nowhere in Spark's tree."""
+    return Call("boolean", None, name, operands, "{}", all(operand.deterministic for operand in operands))
