@@ -20,7 +20,7 @@ from data_skip.satisfying import jointly_satisfying, speak_of
 from data_skip.value_set import EVERYTHING, Interval, ValueSet
 from geo_skip import geoparquet
 from geo_skip.geometry import UDT, Boxes, Mask, envelopes, parsed, points
-from geo_skip.predicates import Asked, asked
+from geo_skip.predicates import Asked, answer, asked
 from geo_skip.questions import Meets
 from geo_skip.splitting import covering
 from geo_skip.swapped import warn_if_swapped
@@ -126,7 +126,8 @@ def in_a_box(node: Expression, indexes: Indexes) -> Iterator[Clause]:
     for about in asked(node, indexes.spark) if bound else ():
         for index in bound:
             if is_about(index, about):
-                yield Named(admits(index, node, indexes), any_of([_any_box(index, about.question.possible), *elsewhere(index, about)]))
+                somewhere = any_of([_any_box(index, about.question.possible), *elsewhere(index, about)])
+                yield answer(node, admits(index, node, indexes), somewhere)
 
 
 def elsewhere(index: BoundIndex, about: Asked) -> list[Clause]:

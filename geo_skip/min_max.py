@@ -14,7 +14,7 @@ from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex
 from geo_skip.geo_box import NUMBERS
-from geo_skip.predicates import Asked, asked, number
+from geo_skip.predicates import Asked, answer, asked, number
 
 _FIELDS = ("min", "max", "value_count", "nan_count")
 
@@ -29,7 +29,7 @@ def in_the_box(node: Expression, indexes: Indexes) -> Iterator[Clause]:
         x, y = ([index for index in bound if number(index.expression) == side] for side in about.subject.point)
         if x and y:
             text = f"{y[0]} and {admits(x[0], node, indexes)}"
-            yield _in_box(x[0], y[0], about, text)
+            yield answer(node, text, _in_box(x[0], y[0], about, text))
 
 
 def _in_box(x: BoundIndex, y: BoundIndex, about: Asked, text: str) -> Clause:

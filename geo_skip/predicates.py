@@ -9,16 +9,17 @@ Sedona's functions, and those of `geo_skip.register`, with the constant on eithe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from data_skip.expression import Call, Expression, Literal
+from data_skip.clause import Clause, Named, Whole
+from data_skip.expression import Call, Expression, Literal, name_of
 from data_skip.filters import Spark
 from data_skip.satisfying import satisfying
 from data_skip.value_set import Interval, ValueSet
 from geo_skip import geometry
 from geo_skip.digests import registered
-from geo_skip.questions import Distance, Meets, NotInside, Question, Region, SphereDistance
+from geo_skip.questions import Distance, Meets, NotInside, Question, Region, Regions, SphereDistance
 
 _FIRST, _SECOND, _EITHER = (0,), (1,), (0, 1)
 # A relation that requires a common point; at which places of the constant it holds wherever the geometry is inside of the constant.
@@ -40,6 +41,7 @@ _EXACT_AS_DOUBLE = ("tinyint", "smallint", "int", "bigint", "float")  # bigint: 
 _EARTH = 6371008.0  # metres, as Sedona has it
 _ELLIPSOID = 0.006  # distances on WGS 84 and on that sphere differ by less
 _ROUNDING = 1e-6
+_FEW = 8  # operands of an OR, which are asked one by one
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ class Asked:
     question: Question
 
 
+def answer(node: Expression, text: str, clause: Clause) -> Clause:
+    """The clause of what a node asks; `text`: in words for people."""
+    return Whole(text, clause) if name_of(node) == "Or" else Named(text, clause)
+
+
 def number(expression: Expression) -> Expression:
     """A number without the cast to double that changes nothing about it."""
     match expression:
@@ -71,9 +78,12 @@ def number(expression: Expression) -> Expression:
 
 
 def asked(node: Expression, spark: Spark) -> Iterator[Asked]:
-    """What a normalised leaf asks about geometry: mostly nothing, or one thing. Nothing about empty regions."""
+    """What a normalised leaf asks about geometry, or a long OR: mostly nothing, or one thing. Nothing about empty regions."""
     match node:
-        case Call("And" | "Or"):
+        case Call("And"):
+            return
+        case Call("Or", operands):
+            yield from _any(operands, spark) if len(operands) > _FEW else ()
             return
         case Call("Not", [Call() as inner]):
             relation, negated = _function(inner), True
@@ -91,6 +101,20 @@ def asked(node: Expression, spark: Spark) -> Iterator[Asked]:
                 values = satisfying(node, part, spark) if distance.name in _DISTANCES else None
                 if values is not None and not values.null:
                     yield from _at_distance(distance, values)
+
+
+def _any(alternatives: Sequence[Expression], spark: Spark) -> Iterator[Asked]:
+    """What an OR asks as a whole, where each of its operands asks whether the same geometry meets a region: whether it meets one."""
+    regions: list[Region] = []
+    subjects: list[Subject] = []
+    for alternative in alternatives:
+        match list(asked(alternative, spark)):
+            case [Asked(about, Meets(Region() as region))] if about in (subjects or [about]):
+                subjects.append(about)
+                regions.append(region)
+            case _:
+                return
+    yield Asked(subjects[0], Meets(Regions(regions)))
 
 
 def _function(call: Call) -> Call | None:

@@ -13,6 +13,7 @@ it is. Empty geometry, and coordinates that are no finite numbers, are in no box
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -91,11 +92,33 @@ class Region:
         return lower, upper * (1 + _RELATIVE) + _ABSOLUTE
 
 
+class Regions:
+    """Several constant geometries, as the rows of a join: met is what one of them meets, enclosed what one encloses."""
+
+    def __init__(self, regions: Sequence[Region]) -> None:
+        self._shapes = np.array([region.shape for region in regions], dtype=object)
+        self._areal = np.array([region.shape for region in regions if region.areal], dtype=object)
+
+    def meets(self, boxes: Boxes) -> Mask:
+        """Whether a box has a point in common with one of the regions."""
+        return _found(self._shapes, "intersects", boxes)
+
+    def encloses(self, boxes: Boxes) -> Mask:
+        """Whether a box lies in the interior of one of the regions."""
+        return _found(self._areal, "contains_properly", boxes)
+
+
+def _found(shapes: npt.NDArray[np.object_], relation: Any, boxes: Boxes) -> Mask:
+    found = np.zeros(len(boxes), dtype=bool)
+    found[shapely.STRtree(_shapes(boxes)).query(shapes, predicate=relation)[1]] = True
+    return found
+
+
 @dataclass(frozen=True)
 class Meets:
     """The geometry has a point in common with the region: what most relations require."""
 
-    region: Region
+    region: Region | Regions
     by_parts = True
 
     def possible(self, boxes: Boxes) -> Mask:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import shapely
 
 from data_skip import Index, filters
-from data_skip.clause import Clause, Computed, Named, any_of
+from data_skip.clause import Clause, Computed, any_of
 from data_skip.distinct import owners
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
@@ -19,7 +19,7 @@ from geo_skip.cells import MAX_LEVEL, Ids, ids_of_points
 from geo_skip.covering import Touching, as_ids, as_signed, cells_of_points, cells_where, fewer, meeting, normalized
 from geo_skip.geo_box import COUNTS, elsewhere, is_about, refuse_count, refuse_places
 from geo_skip.geometry import Boxes, Mask, envelopes, parsed, points
-from geo_skip.predicates import asked
+from geo_skip.predicates import answer, asked
 from geo_skip.swapped import warn_if_swapped
 
 _IN_FLIGHT = 1024  # cells of a record that is still being merged
@@ -96,7 +96,7 @@ def in_a_cell(node: Expression, indexes: Indexes) -> Iterator[Clause]:
                 covering = index.index
                 assert isinstance(covering, S2Covering)
                 region = cells_where(about.question, covering.max_level, _OF_A_REGION)
-                yield Named(admits(index, node, indexes), any_of([_any_cell(index, region), *elsewhere(index, about)]))
+                yield answer(node, admits(index, node, indexes), any_of([_any_cell(index, region), *elsewhere(index, about)]))
 
 
 def _any_cell(index: BoundIndex, region: Ids) -> Clause:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from data_skip.clause import KEEP, Clause, Computed, Field, Named, Records, all_of, any_of, survivors
+from data_skip.clause import KEEP, NEVER, Clause, Computed, Field, Named, Records, all_of, any_of, survivors
 
 THREE = (True, False, None)
 RECORDS = Records({})
@@ -56,6 +56,14 @@ def test_keep_is_neutral_for_and_and_absorbs_or() -> None:
     assert (KEEP & clause) is clause
 
 
+def test_never_absorbs_and_and_is_neutral_for_or() -> None:
+    clause = constant(True)
+    assert all_of([NEVER, clause, KEEP]) is NEVER
+    assert any_of([NEVER, clause]) is clause
+    assert any_of([NEVER, KEEP]) is KEEP
+    assert any_of([NEVER, NEVER]) is NEVER
+
+
 @pytest.mark.parametrize(
     "clause", [constant(True), KEEP, constant(True) & constant(False), Field("i", "f", "I") > 1, Named("n", constant(True))]
 )
@@ -73,6 +81,7 @@ def test_a_clause_is_not_negated_and_has_no_truth_of_its_own(clause: Clause) -> 
 def test_only_a_definite_no_skips_a_file() -> None:
     assert survivors(constant(True, False, None), RECORDS, 3).tolist() == [True, False, True]
     assert survivors(KEEP, RECORDS, 2).tolist() == [True, True]
+    assert survivors(NEVER, RECORDS, 2).tolist() == [False, False]
     assert survivors(Named("in other words", constant(None, False)), RECORDS, 2).tolist() == [True, False]
     assert survivors(constant(), RECORDS, 0).dtype == np.bool_
 

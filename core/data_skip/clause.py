@@ -177,6 +177,10 @@ class Named(Clause):
         return self.text
 
 
+class Whole(Named):
+    """A clause of an OR that says as much as those of its operands together would: these are not asked for."""
+
+
 @dataclass(frozen=True, eq=False)
 class AllOf(Clause):
     """AND."""
@@ -224,11 +228,27 @@ class _Keep(Clause):
         return "true"
 
 
+class _Never(Clause):
+    """Always false: no row of any file can match. Absorbing for AND, neutral for OR."""
+
+    def fields(self) -> Iterator[Field]:
+        return iter(())
+
+    def evaluate(self, records: Records) -> pa.BooleanArray:
+        raise TypeError("NEVER needs no evaluation")
+
+    def __str__(self) -> str:
+        return "false"
+
+
 KEEP: Clause = _Keep()
+NEVER: Clause = _Never()
 
 
 def all_of(clauses: list[Clause]) -> Clause:
     """AND of clauses; KEEP where none says anything."""
+    if any(c is NEVER for c in clauses):
+        return NEVER
     parts = [p for c in clauses if c is not KEEP for p in (c.parts if isinstance(c, AllOf) else (c,))]
     return KEEP if not parts else parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
@@ -237,14 +257,14 @@ def any_of(clauses: list[Clause]) -> Clause:
     """OR of at least one clause; KEEP where one of them is."""
     if not clauses or any(c is KEEP for c in clauses):
         return KEEP
-    parts = [p for c in clauses for p in (c.parts if isinstance(c, AnyOf) else (c,))]
-    return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+    parts = [p for c in clauses if c is not NEVER for p in (c.parts if isinstance(c, AnyOf) else (c,))]
+    return NEVER if not parts else parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
 
 
 def survivors(clause: Clause, records: Records, files: int) -> Mask:
     """Which of the files are to be read: all but those for which the clause is definitely false. Here unknown becomes "read it"."""
-    if clause is KEEP:
-        return np.ones(files, dtype=bool)
+    if clause is KEEP or clause is NEVER:
+        return np.full(files, clause is KEEP)
     may_match = records.answer(clause)
     if len(may_match) != files:
         raise ValueError(f"clause {clause} gave {len(may_match)} answers for {files} files")

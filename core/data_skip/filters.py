@@ -9,6 +9,7 @@
 
 The tree is normalised: NOT stands on leaves only (a filter on "Not" gets the whole `NOT leaf`), constants of comparisons on
 the right. All clauses that all filters yield for a node hold together (AND). A filter that raises yields nothing.
+An OR may have very many operands, as the rows of a join: who can serve it as a whole yields a `Whole` clause.
 """
 
 from __future__ import annotations

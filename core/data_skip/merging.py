@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from data_skip.clause import KEEP, Clause, all_of, any_of
-from data_skip.expression import Call, Column, Expression, name_of
+from data_skip.clause import KEEP, NEVER, Clause, Whole, all_of, any_of
+from data_skip.expression import Call, Column, Expression, Literal, name_of
 from data_skip.filters import Filters, Indexes
 from data_skip.normalize import normalize
 from data_skip.ranges import ONE_VALUE
@@ -51,10 +51,14 @@ def generate_clause(predicate: Expression, indexes: Indexes, filters: Filters) -
 
 def _merge(node: Expression, indexes: Indexes, filters: Filters, decision: Decision) -> Clause:
     own = _label(node, indexes, filters, decision)
-    if isinstance(node, Call) and node.name in ("And", "Or"):
+    if isinstance(node, Call) and node.name in ("And", "Or") and not any(isinstance(clause, Whole) for clause in own):
         parts = [_merge(child, indexes, filters, decision) for child in node.operands]
         return all_of([all_of(parts) if node.name == "And" else any_of(parts), *own])
-    clause = all_of(own)
+    match node:
+        case Literal(False | None):  # of a join whose other side is empty
+            clause = NEVER
+        case _:
+            clause = all_of(own)
     decision.leaves.append(Leaf(node, clause, _why_not(node, indexes) if clause is KEEP else ""))
     return clause
 

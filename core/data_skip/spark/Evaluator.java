@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.PrettyAttribute;
@@ -26,6 +27,7 @@ import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.UserDefinedType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -37,6 +39,7 @@ public final class Evaluator {
   private static final byte TRUE = 1;
   private static final byte NULL = 2;
   private static final byte ERROR = 3;
+  private static final int MOST_TEXT = 1000;
 
   private static final Object CHECKED = new Object();
 
@@ -251,13 +254,18 @@ public final class Evaluator {
     }
   }
 
-  /** The node in SQL, for reports. */
+  /** The node in SQL, for reports: the beginning of what is long. */
   public String sql(int id) {
-    return readable(node(id)).sql();
+    String text = readable(node(id)).sql();
+    return text.length() <= MOST_TEXT ? text : text.substring(0, MOST_TEXT) + "...";
   }
 
-  /** With lambda functions as people write them. */
+  /** With lambda functions as people write them, and constants of user-defined types as these write them. */
   private static Expression readable(Expression expression) {
+    if (expression instanceof Literal && expression.dataType() instanceof UserDefinedType && ((Literal) expression).value() != null) {
+      String text = String.valueOf(((UserDefinedType) expression.dataType()).deserialize(((Literal) expression).value()));
+      return new PrettyAttribute("'" + text + "'", expression.dataType());
+    }
     if (expression instanceof NamedLambdaVariable) {
       return new PrettyAttribute(((NamedLambdaVariable) expression).name(), expression.dataType());
     }

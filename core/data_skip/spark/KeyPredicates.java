@@ -88,6 +88,12 @@ public final class KeyPredicates {
     return result;
   }
 
+  /** Their OR, as a tree that is not deep. */
+  public static Expression any(List parts) {
+    int middle = parts.size() / 2;
+    return middle == 0 ? (Expression) parts.get(0) : new Or(any(parts.subList(0, middle)), any(parts.subList(middle, parts.size())));
+  }
+
   public static Expression replaced(Expression expression, final Expression part, final Expression by) {
     if (expression == part || expression instanceof AttributeReference && expression.semanticEquals(part)) return by;
     return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {

@@ -14,7 +14,8 @@ import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -33,7 +34,7 @@ import org.apache.spark.sql.types.DataType;
  */
 public final class Pending {
   private static final int MOST_COLLECTED = 100000; // rows of the small side that are held at once
-  private static final int MOST_ROWS = 100; // that are put into conditions one by one
+  private static final int MOST_ROWS = 1000; // that are put into conditions one by one
   private static final int WORTH = 10; // of the bytes of a scan, the small side may read one in so many
 
   private final List conditions;
@@ -48,14 +49,13 @@ public final class Pending {
     this.unfit = SmallSide.unfit(other);
   }
 
-  /** What a join's condition asks of the rows of one side (`mine`), given the other; null where it asks nothing of both. */
-  public static Pending ofJoin(Expression condition, LogicalPlan mine, LogicalPlan other) {
+  /** What the conditions of a join ask of the rows of one side (`mine`), given the other; null where they ask nothing of both. */
+  public static Pending ofJoin(List conditions, LogicalPlan mine, LogicalPlan other) {
     List both = new ArrayList();
-    List parts = Plans.conjuncts(condition);
-    for (int i = 0; i < parts.size(); i++) {
-      Expression part = (Expression) parts.get(i);
+    for (int i = 0; i < conditions.size(); i++) {
+      Expression part = (Expression) conditions.get(i);
       boolean aboutBoth = meets(part, mine.outputSet()) && meets(part, other.outputSet());
-      if (aboutBoth && part.deterministic() && !holds(part, PythonUDF.class)) both.add(part);
+      if (aboutBoth && part.deterministic() && !holds(part, PlanExpression.class)) both.add(part);
     }
     return both.isEmpty() ? null : new Pending(both, other, false);
   }
@@ -191,6 +191,7 @@ public final class Pending {
     List inputs = new ArrayList();
     for (int i = 0; i < conditions.size(); i++) inputs.addAll(inputs((Expression) conditions.get(i)));
     InternalRow[] rows = SmallSide.distinct(session, other, inputs, MOST_COLLECTED + 1);
+    if (rows.length == 0) return Literal$.MODULE$.FalseLiteral();
     if (rows.length > MOST_COLLECTED) return ranges(session);
     List parts = new ArrayList();
     int next = 0;
@@ -202,13 +203,13 @@ public final class Pending {
       else parts.addAll(KeyPredicates.isIn(key, column(rows, next, key.dataType()), condition instanceof EqualNullSafe));
       next += inputs(condition).size();
     }
-    if ((!onlyEqual || conditions.size() > 1) && rows.length <= MOST_ROWS && rows.length > 0) parts.add(oneByOne(rows, inputs));
+    if ((!onlyEqual || conditions.size() > 1) && rows.length <= MOST_ROWS) parts.add(oneByOne(rows, inputs));
     return KeyPredicates.all(parts);
   }
 
   /** The scan's side of an equality of both sides, where keys can be told by their values; null for another condition. */
   private Expression key(Expression condition) {
-    if (!(condition instanceof EqualTo) && !(condition instanceof EqualNullSafe)) return null;
+    if (!(condition instanceof EqualTo) && !(condition instanceof EqualNullSafe) || holds(condition, PythonUDF.class)) return null;
     Expression left = (Expression) condition.children().apply(0);
     Expression right = (Expression) condition.children().apply(1);
     if (!(left.dataType() instanceof AtomicType)) return null;
@@ -265,7 +266,7 @@ public final class Pending {
 
   /** The OR over the rows of all conditions with their values put in. */
   private Expression oneByOne(InternalRow[] rows, List inputs) {
-    Expression any = null;
+    List any = new ArrayList();
     for (int r = 0; r < rows.length; r++) {
       int next = 0;
       List parts = new ArrayList();
@@ -278,8 +279,8 @@ public final class Pending {
         }
         parts.add(KeyPredicates.folded(condition));
       }
-      any = any == null ? KeyPredicates.all(parts) : new Or(any, KeyPredicates.all(parts));
+      any.add(KeyPredicates.all(parts));
     }
-    return any;
+    return KeyPredicates.any(any);
   }
 }

@@ -99,7 +99,10 @@ public final class SkippingRule extends Rule {
     return changed ? (LogicalPlan) plan.withNewChildren(Plans.seq(children)) : plan;
   }
 
-  /** A join keeps on its way down what is asked of a side that it does not preserve for its own sake, and asks for rows that the other side meets. */
+  /**
+   * A join keeps on its way down what is asked of a side that it does not preserve for its own sake, and asks for rows that the other side
+   * meets. Conditions of an inner join that call Python stand above it: there is where Spark evaluates them.
+   */
   private LogicalPlan rewriteSide(Join join, int side, List predicates, List pending) {
     LogicalPlan child = (LogicalPlan) join.children().apply(side);
     LogicalPlan other = (LogicalPlan) join.children().apply(1 - side);
@@ -109,7 +112,10 @@ public final class SkippingRule extends Rule {
     boolean passes = inner || (side == 0 ? semi || type == LeftOuter$.MODULE$ : type == RightOuter$.MODULE$);
     boolean asks = inner || (side == 0 ? type == LeftSemi$.MODULE$ || type == RightOuter$.MODULE$ : semi || type == LeftOuter$.MODULE$);
     List pendingBelow = passes ? aboutPending(pending, child.outputSet()) : new ArrayList();
-    if (asks && join.condition().isDefined()) add(Pending.ofJoin((Expression) join.condition().get(), child, other), pendingBelow);
+    List conditions = new ArrayList();
+    if (join.condition().isDefined()) conditions.addAll(Plans.conjuncts((Expression) join.condition().get()));
+    if (inner) for (int i = 0; i < predicates.size(); i++) conditions.addAll(Plans.conjuncts((Expression) predicates.get(i)));
+    if (asks) add(Pending.ofJoin(conditions, child, other), pendingBelow);
     return rewrite(child, passes ? about(predicates, child.outputSet()) : new ArrayList(), aboutPending(pendingBelow, child.outputSet()));
   }
 
