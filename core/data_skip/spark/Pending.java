@@ -10,6 +10,7 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -34,7 +35,8 @@ import org.apache.spark.sql.types.DataType;
  */
 public final class Pending {
   private static final int MOST_COLLECTED = 100000; // rows of the small side that are held at once
-  private static final int MOST_ROWS = 1000; // that are put into conditions one by one
+  private static final int MOST_ROWS = 100; // that are put into conditions one by one
+  private static final int MOST_OF_ONE = 1000; // into a condition that is a function, as ST_Contains: filters may serve the whole OR at once
   private static final int WORTH = 10; // of the bytes of a scan, the small side may read one in so many
 
   private final List conditions;
@@ -203,7 +205,8 @@ public final class Pending {
       else parts.addAll(KeyPredicates.isIn(key, column(rows, next, key.dataType()), condition instanceof EqualNullSafe));
       next += inputs(condition).size();
     }
-    if ((!onlyEqual || conditions.size() > 1) && rows.length <= MOST_ROWS) parts.add(oneByOne(rows, inputs));
+    boolean one = conditions.size() == 1 && !(conditions.get(0) instanceof BinaryComparison);
+    if ((!onlyEqual || conditions.size() > 1) && rows.length <= (one ? MOST_OF_ONE : MOST_ROWS)) parts.add(oneByOne(rows, inputs));
     return KeyPredicates.all(parts);
   }
 
