@@ -9,7 +9,7 @@ sizes `SELECT count(*), max(temp) ... WHERE <the place lies in the country>`:
     MinMax ...   plain with one of our indexes: the same query, nothing rewritten
 
 Files read beside those that hold a row of the answer (the oracle's), the median time from SQL to rows, and the metadata a file, compressed.
-Then both functions alone, on a million points in memory. Exits with 1 where an answer differs.
+Then both functions alone, on a million points in memory, and how fast points become S2 cells. Exits with 1 where an answer differs.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import s2sphere
 import shapely
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
@@ -33,6 +35,7 @@ from benchmarks.indicators import metadata_bytes
 from data_skip import Index, MinMax
 from data_skip.spark.java import ensure_java
 from geo_skip import GeoBox, S2Covering
+from geo_skip.cells import ids_of_points
 from sample_data import printing
 from sample_data.countries import read_countries
 from sample_data.demo import start_spark
@@ -66,6 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         functions(spark, plain, options.repeats)
     finally:
         spark.stop()
+    cells()
     return 0 if all(same) else 1
 
 
@@ -149,6 +153,21 @@ def functions(spark: SparkSession, plain: SparkSession, repeats: int) -> None:
         lines.append([f"{country}, {shapely.get_num_coordinates(shapely.from_wkt(outline))} corners", *times])
     print(printing.heading("ST_Contains of a million points"))
     print(printing.table([["", "points", "Sedona", "points", "ours, in Python"], *lines]), flush=True)
+
+
+def cells() -> None:
+    """Points to the cells of level 30 that they lie in, by one core: ours in numpy, and s2sphere's one by one."""
+    random = np.random.default_rng(1)
+    lats, lngs = np.degrees(np.arcsin(random.uniform(-1, 1, 4_000_000))), random.uniform(-180, 180, 4_000_000)
+    start = time.process_time()
+    ids_of_points(lats, lngs)
+    ours = len(lats) / (time.process_time() - start)
+    start = time.process_time()
+    for lat, lng in zip(lats[:20_000].tolist(), lngs[:20_000].tolist(), strict=True):
+        s2sphere.CellId.from_lat_lng(s2sphere.LatLng.from_degrees(lat, lng))
+    theirs = 20_000 / (time.process_time() - start)
+    print(printing.heading("S2 cells of points"))
+    print(f"   {ours / 1e6:.1f} million points/s of one core; s2sphere: {theirs:,.0f}")
 
 
 if __name__ == "__main__":

@@ -81,6 +81,31 @@ def test_rows_are_the_same(sedona: Lake, name: str) -> None:
     assert sum(count > 0 for count in skipped) >= 20, list(zip(skipped, WHERE, strict=True))
 
 
+IN_PYTHON = [
+    "ST_CONTAINS('POLYGON((170 -20, 190 -20, 190 20, 170 20, 170 -20))', lat, lng)",
+    "ST_CONTAINS('MULTIPOLYGON(((170 -11, 181 -11, 181 11, 170 -11)),((-181 -11,-170 -9,-170 9,-181 -11)))', lat, lng)",
+    "ST_INTERSECTS('LINESTRING(180 -90, 180 90)', lat, lng)",
+    "ST_INTERSECTS('LINESTRING(-180 90, 180 90)', lat, lng)",
+    "ST_CONTAINS('POLYGON((0 0, 10 0, 10 10, 0 10, 0 0))', lat, lng)",
+    "ST_INTERSECTS('POLYGON((0 0, 10 0, 10 10, 0 10, 0 0))', lat, lng)",
+    "NOT ST_INTERSECTS('POLYGON((0 0, 10 0, 10 10, 0 10, 0 0))', lat, lng)",
+    "NOT ST_CONTAINS('POLYGON((0 0, 10 0, 10 10, 0 10, 0 0), (4 4, 6 4, 6 6, 4 6, 4 4))', lat, lng)",
+    "ST_CONTAINS('POLYGON((0 0, 10 10, 10 0, 0 10, 0 0))', lat, lng)",
+    "ST_INTERSECTS('POLYGON EMPTY', lat, lng)",
+    "ST_DISTANCE('POINT(180 0)', lat, lng) < 15",
+    "ST_CONTAINS(CAST(NULL AS STRING), lat, lng) IS NULL AND ST_INTERSECTS('POINT(5 5)', lat, lng)",
+]
+
+
+def test_rows_are_the_same_by_functions_in_python(plain: Lake) -> None:
+    for file, points in (FILES | ODD).items():
+        plain.file(f"{file}.parquet", {"lat": [lat for lat, _ in points], "lng": [lng for _, lng in points]})
+    with pytest.warns(DataSkipWarning, match="beyond 90 degrees"):
+        plain.index(*(index for indexes in SERVING.values() for index in indexes))
+    skipped = [plain.check(where).files_skipped for where in IN_PYTHON]
+    assert sum(count > 0 for count in skipped) >= 10, list(zip(skipped, IN_PYTHON, strict=True))
+
+
 def test_odd_places_keep_their_files(sedona: Lake) -> None:
     for file, points in (FILES | ODD).items():
         sedona.file(f"{file}.parquet", {"lat": [lat for lat, _ in points], "lng": [lng for _, lng in points]})
