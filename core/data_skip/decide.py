@@ -14,9 +14,10 @@ from data_skip.elements import indexed
 from data_skip.expression import Column
 from data_skip.filters import Filters, Indexes
 from data_skip.index import BoundIndex, Index
-from data_skip.merging import Decision, generate_clause, skipped_nothing
+from data_skip.merging import Decision, generate_clause
 from data_skip.partitions import partition_values
 from data_skip.partitions import records as partition_records
+from data_skip.reasons import why_no_clause, why_no_file
 from data_skip.report import PredicateReport, ScanReport, human
 from data_skip.spark.bridge import Listing, Scan
 from data_skip.store import Snapshot
@@ -97,10 +98,15 @@ def _decide_one(listing: Listing, root: str, snapshot: Snapshot, knowledge: Know
     report.rows_known += int(np.nansum(snapshot.row_counts[fresh]))
     report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & ~skipped]))
     for leaf in decision.leaves:
-        alone = int((fresh & ~survivors(leaf.clause, records, files)).sum())
-        clause = "" if leaf.clause is KEEP else str(leaf.clause)
-        why_none = skipped_nothing(leaf.node, clause) if clause and not alone else ""
-        report.predicates.append(PredicateReport(listing.scan.sql(leaf.node), clause, alone, leaf.why_not, why_none))
+        told = PredicateReport(listing.scan.sql(leaf.node))
+        if leaf.clause is KEEP:
+            told.why_not = why_no_clause(leaf.node, decision.indexes, knowledge.filters, knowledge.kinds)
+        else:
+            told.clause = str(leaf.clause)
+            told.files_skipped_alone = int((fresh & ~survivors(leaf.clause, records, files)).sum())
+            if not told.files_skipped_alone:
+                told.why_none = why_no_file(leaf.node, leaf.clause, records, fresh, listing.scan)
+        report.predicates.append(told)
 
 
 def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str]) -> Decision:
