@@ -157,6 +157,36 @@ def test_dataframe_explode(lake: Lake) -> None:
     assert lake.skipping.report().scans[-1].files_read == 2
 
 
+@pytest.mark.parametrize(
+    ("where", "files"),
+    [
+        ("EXISTS (SELECT 1 FROM explode(t.a) AS e(x) WHERE x > 60)", [2, 2]),
+        ("EXISTS (SELECT 1 FROM explode_outer(t.a) AS e(x) WHERE x > 60)", [2, 2]),
+        ("EXISTS (SELECT 1 FROM LATERAL explode(t.a) AS e(x) WHERE x > 60 AND x % 2 = 0)", [2, 2]),
+        ("150 IN (SELECT x FROM explode(t.a) AS e(x))", [2, 2]),
+        ("EXISTS (SELECT 1 FROM posexplode(t.s) AS e(p, x) WHERE x LIKE '%oon' AND p = 0)", [1, 1]),
+        ("EXISTS (SELECT 1 FROM explode(t.a) AS e(x) WHERE x > 60) AND array_contains(s, 'xy')", [1, 1]),
+        ("NOT EXISTS (SELECT 1 FROM explode(t.a) AS e(x) WHERE x > 60)", [2]),
+        ("EXISTS (SELECT 1 FROM explode(t.a) AS e(x) WHERE x > 60) OR k = 0", [2]),
+        ("EXISTS (SELECT 1 FROM explode(t.n.tags) AS e(x) WHERE x > 60)", [2]),
+        ("(SELECT max(x) FROM explode(t.a) AS e(x)) > 60", [4]),
+    ],
+)
+def test_subqueries_about_elements(lake: Lake, where: str, files: list[int]) -> None:
+    """Spark joins the table with its own distinct arrays, exploded and filtered."""
+    report = lake.query(f"SELECT k FROM t WHERE {where}")
+    assert sorted(scan.files_read for scan in report.scans if scan.files_skipped) == files, str(report)
+
+
+def test_equal_arrays_that_differ_are_not_taken_for_each_other(lake: Lake) -> None:
+    """0.0 and -0.0: of an array of doubles nothing follows from being equal to another."""
+    for array, follows in (("a", True), ("items.price", False)):
+        sql = f"SELECT k FROM t WHERE EXISTS (SELECT 1 FROM explode(t.{array}) AS e(x) WHERE x > 60)"
+        lake.query(sql)
+        scans = lake.skipping.shim.skippingScans(lake.spark.sql(sql)._jdf.queryExecution().optimizedPlan())
+        assert any("ArrayExists" in scan.listing().scan().description() for scan in scans) == follows
+
+
 def test_columns_of_the_dataframe_api(lake: Lake) -> None:
     a, s, items = F.col("a"), F.col("s"), F.col("items")
     for column, read in (

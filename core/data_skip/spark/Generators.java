@@ -8,6 +8,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.ArrayExists;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Explode;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
@@ -18,7 +21,10 @@ import org.apache.spark.sql.catalyst.expressions.MapEntries;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.PosExplode;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.MapType;
 
@@ -49,6 +55,55 @@ public final class Generators {
     List variables = new ArrayList();
     variables.add(element);
     return new ArrayExists(array, new LambdaFunction(body, Plans.seq(variables), false), true);
+  }
+
+  /**
+   * What is true of the rows of one side of a join that meet a row of the other, where that has filtered the elements of an array that
+   * the join finds equal. Spark makes such joins of `EXISTS (SELECT 1 FROM explode(t.a) AS e(x) WHERE x > 5)`.
+   */
+  public static List ofJoin(Expression condition, LogicalPlan side, LogicalPlan other) {
+    Map equal = new HashMap();
+    List parts = Plans.conjuncts(condition);
+    for (int i = 0; i < parts.size(); i++) {
+      if (!(parts.get(i) instanceof EqualTo) && !(parts.get(i) instanceof EqualNullSafe)) continue;
+      Expression left = (Expression) ((BinaryComparison) parts.get(i)).left();
+      Expression right = (Expression) ((BinaryComparison) parts.get(i)).right();
+      addEqual(left, right, side, other, equal);
+      addEqual(right, left, side, other, equal);
+    }
+    List result = new ArrayList();
+    List some = equal.isEmpty() ? new ArrayList() : filtered(other);
+    for (int i = 0; i < some.size(); i++) {
+      Expression about = Plans.substitute((Expression) some.get(i), equal);
+      if (about.references().subsetOf(side.outputSet())) result.add(about);
+    }
+    return result;
+  }
+
+  private static void addEqual(Expression mine, Expression theirs, LogicalPlan side, LogicalPlan other, Map equal) {
+    if (!(mine instanceof Attribute) || !(theirs instanceof Attribute) || !Groups.exact(mine.dataType())) return;
+    if (side.outputSet().contains((Attribute) mine) && other.outputSet().contains((Attribute) theirs)) {
+      equal.put(((Attribute) theirs).exprId(), mine);
+    }
+  }
+
+  /** What is true of all rows of a plan as filters ask it of the elements that generators give. */
+  private static List filtered(LogicalPlan plan) {
+    List result = new ArrayList();
+    List predicates = new ArrayList();
+    while (plan instanceof Filter || plan instanceof Generate || plan instanceof Project) {
+      if (plan instanceof Filter) {
+        predicates.add(((Filter) plan).condition());
+      } else if (plan instanceof Generate) {
+        Expression some = below((Generate) plan, predicates);
+        if (some != null) result.add(some);
+      } else {
+        Map computed = Plans.computed(plan);
+        for (int i = 0; i < predicates.size(); i++) predicates.set(i, Plans.substitute((Expression) predicates.get(i), computed));
+      }
+      plan = (LogicalPlan) plan.children().head();
+    }
+    return result;
   }
 
   /** The array whose elements a generator gives; of a map its entries; null of another generator. */

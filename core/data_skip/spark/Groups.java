@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.catalyst.plans.logical.WindowGroupLimit;
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DoubleType;
@@ -51,11 +52,15 @@ public final class Groups {
     List result = new ArrayList();
     for (int i = 0; i < by.size(); i++) {
       Expression key = (Expression) by.apply(i);
-      DataType type = key.dataType();
-      boolean exact = type instanceof AtomicType && !(type instanceof FloatType) && !(type instanceof DoubleType);
-      if (exact && UnsafeRowUtils.isBinaryStable(type) && key.deterministic()) result.add(key);
+      if (exact(key.dataType()) && key.deterministic()) result.add(key);
     }
     return result;
+  }
+
+  /** Whether no expression tells equal values of a type apart. */
+  public static boolean exact(DataType type) {
+    if (type instanceof ArrayType) return exact(((ArrayType) type).elementType());
+    return type instanceof AtomicType && !(type instanceof FloatType) && !(type instanceof DoubleType) && UnsafeRowUtils.isBinaryStable(type);
   }
 
   /** Those attributes of the output that have one of these ids. */

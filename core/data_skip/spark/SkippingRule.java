@@ -116,7 +116,9 @@ public final class SkippingRule extends Rule {
     if (join.condition().isDefined()) conditions.addAll(Plans.conjuncts((Expression) join.condition().get()));
     if (inner) for (int i = 0; i < predicates.size(); i++) conditions.addAll(Plans.conjuncts((Expression) predicates.get(i)));
     if (asks) add(Pending.ofJoin(conditions, child, other), pendingBelow);
-    return rewrite(child, passes ? about(predicates, child.outputSet()) : new ArrayList(), aboutPending(pendingBelow, child.outputSet()));
+    List below = passes ? about(predicates, child.outputSet()) : new ArrayList();
+    if (asks && join.condition().isDefined()) below.addAll(Generators.ofJoin((Expression) join.condition().get(), child, other));
+    return rewrite(child, below, aboutPending(pendingBelow, child.outputSet()));
   }
 
   /** Of rows that are taken together, what is asked of all of them alike; of a union, what is asked of each of its parts. */

@@ -10,7 +10,7 @@ from typing import Any
 SOURCES = (
     *("Plans", "TreeEncoder", "Conditions", "Domain", "Evaluator", "Ranges"),
     *("KnownFiles", "Freshness", "Listing", "ChosenFiles", "SmallSide", "KeyPredicates", "Pending", "SkippingFileIndex"),
-    *("Generators", "Groups", "SkippingRule", "Shim"),
+    *("Groups", "Generators", "SkippingRule", "Shim"),
 )
 
 
