@@ -1,4 +1,4 @@
-"""Twenty kinds of predicates, the files that each reads beside those that hold a match: `make bench BENCH=predicates`.
+"""Twenty-one kinds of predicates, and the files that each reads beside those that hold a match: `make bench BENCH=predicates`.
 
 The table is sample_data/reports.py: weather as some hundred files hold it that were written as the data came in, a little clustered by each
 column, sorted by none. The indexes are few and chosen before the queries, as the README would have it, one or two a column.

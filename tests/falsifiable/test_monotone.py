@@ -131,7 +131,12 @@ CONSTANTS = int(os.environ.get("DATA_SKIP_CONSTANTS", "1"))  # that a function i
 _AS_TEXT = {"timestamp": "cast(unix_micros({}) AS string)", "date": "cast(unix_date({}) AS string)"}
 _FROM_TEXT = {"timestamp": "timestamp_micros({})", "date": "date_from_unix_date({})"}
 TIMES = ("day", "at", "local")
-CASES = [("UTC", [column for column in BY_COLUMN if column not in TIMES]), (ZONES[0], TIMES), *((zone, ["at"]) for zone in ZONES[1:])]
+CASES = [
+    ("UTC", [column for column in BY_COLUMN if column not in TIMES]),
+    ("UTC", ["local"]),  # local times are moments there
+    (ZONES[0], TIMES),
+    *((zone, ["at"]) for zone in ZONES[1:]),
+]
 
 
 @pytest.fixture(scope="module")
