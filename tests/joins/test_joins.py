@@ -236,3 +236,10 @@ def test_explain_runs_nothing(lake: Lake) -> None:
         assert jobs.getJobIdsForGroup("explained") == []
     finally:
         lake.spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+
+
+def test_a_python_function_of_both_sides(lake: Lake) -> None:
+    """Spark evaluates it above the join."""
+    lake.spark.udf.register("same_day", lambda a, b: a == b, "boolean")
+    assert read(lake, "SELECT f.k, d.id FROM fact f JOIN dim d ON same_day(f.d, d.day) WHERE d.year = 2021") == 2
+    assert read(lake, "SELECT f.k, d.id FROM fact f JOIN dim d ON f.k > d.id AND same_day(f.d, d.day) WHERE d.year = 2021") == 2
