@@ -87,7 +87,6 @@ DATES = [
     "trunc({}, 'WEEK')",
     "trunc({}, 'YEAR')",
     "unix_date({})",
-    "months_between({}, DATE'2024-02-29')",
 ]
 CALENDAR = [  # of dates and moments
     "year({})",
