@@ -1,10 +1,10 @@
-"""Which functions are monotone, and where: the one thing about Spark that we claim ourselves. And the preimage of a comparison.
+"""Which functions are monotone, and where: the one thing about Spark that we claim ourselves.
 
 A claim (`Rule`) is about a call of which some operands may vary, the others being constants: in each operand that may vary, all
 others being held, the function never turns, and the values at which it has a value (neither raises an error nor gives NULL) are
 one stretch. Every claim is made under what stands in it, and for dates and times of the years 1 to 9999 only. It is used twice:
 
-- `preimage`: `f(x) op c` as a range of x, found by bisection, asking Spark for f at some 64 points. For claims without conditions.
+- preimage.py: `f(x) op c` as a range of x, found by bisection, asking Spark for f at some 64 points. For claims without conditions.
 - ranges.py: the range of f in a file, from Spark's answers at the corners of the ranges of its operands there.
 """
 
@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from data_skip.datetime_pattern import parse_pattern
 from data_skip.expression import Call, Expression, Literal
-from data_skip.value_set import Interval, ValueSet, union
+
+if TYPE_CHECKING:
+    from data_skip.preimage import Bisection
 
 INTEGRAL = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 FRACTIONAL = ("float", "double")
@@ -330,73 +330,3 @@ _NARROW: dict[str, Callable[[Call, Rule, AskSpark], Rule | None]] = {
     "Concat": _after_constants,
     **dict.fromkeys(("DateFormatClass", "FromUnixTime"), _formatted),
 }
-
-
-def checked_calls(function: Expression, target: Expression, spark: AskSpark) -> list[Call] | None:
-    """Which calls of a chain of functions, all monotone everywhere, from the target to `function`, are to be checked; None: it is none."""
-    checked: list[Call] = []
-    while function != target:
-        rule = rule_of(function, spark) if isinstance(function, Call) else None
-        varying = [operand for operand in function.children if not isinstance(operand, Literal)]
-        if rule is None or not rule.everywhere or len(varying) != 1:
-            return None
-        if rule.checked and isinstance(function, Call):
-            checked.append(function)
-        (function,) = varying
-    return checked
-
-
-class Bisection:
-    """f has a value on the ordinals [first, last]; f(x) >= c from `reached`, f(x) > c from `passed` (<=, < where decreasing).
-
-    nan: the sign of f(NaN) - c; None where it has no value. strict: f(NULL) is NULL.
-    """
-
-    def __init__(self, first: int, reached: int, passed: int, last: int, increasing: bool, strict: bool, nan: int | None) -> None:
-        self.first, self.reached, self.passed, self.last = first, reached, passed, last
-        self.increasing, self.strict, self.nan = increasing, strict, nan
-
-    def where(self, operator: str) -> list[tuple[int, int]]:
-        """Closed ranges of ordinals at which `f(x) operator c` is true."""
-        below, equal, above = (self.first, self.reached - 1), (self.reached, self.passed - 1), (self.passed, self.last)
-        parts = {-1: below, 0: equal, 1: above} if self.increasing else {1: below, 0: equal, -1: above}
-        return [parts[sign] for sign in _SIGNS[operator]]
-
-    def of_nan(self, operator: str) -> bool:
-        """Whether `f(NaN) operator c` may be true."""
-        return self.nan is None or self.nan in _SIGNS[operator]
-
-
-_SIGNS = {
-    "LessThan": (-1,),
-    "LessThanOrEqual": (-1, 0),
-    "EqualTo": (0,),
-    "NotEqualTo": (-1, 1),
-    "GreaterThanOrEqual": (0, 1),
-    "GreaterThan": (1,),
-}
-
-
-def preimage(operator: str, function: Expression, constant: Literal, target: Expression, spark: AskSpark) -> ValueSet | None:
-    """The values of the target for which `function operator constant` can be true; None where that is not known."""
-    if function == target or constant.value is None or (checked := checked_calls(function, target, spark)) is None:
-        return None
-    found = spark.bisect(function, constant, target, checked)
-    if found is None:
-        return None
-    first, last = value_at(found.first, target.type), value_at(found.last, target.type)
-    inside = [Interval(value_at(a, target.type), value_at(b, target.type), True, True) for a, b in found.where(operator) if a <= b]
-    outside = [Interval(high=first), Interval(low=last)]  # there nothing is known
-    everything = union(ValueSet((interval,)) for interval in inside + outside)
-    return ValueSet(everything.intervals, target.type in FRACTIONAL and found.of_nan(operator), null=not found.strict)
-
-
-def value_at(ordinal: int, type_: str) -> Any:
-    """The value with this number in the order of its type: the twin of Domain.value in Domain.java."""
-    if type_ in FRACTIONAL:
-        real, size = (">f", 4) if type_ == "float" else (">d", 8)
-        magnitude = struct.unpack(real, abs(ordinal).to_bytes(size, "big"))[0]
-        return magnitude if ordinal >= 0 else -magnitude
-    if scale := re.fullmatch(r"decimal\(\d+,(\d+)\)", type_):
-        return Decimal(f"{ordinal}E-{scale[1]}")  # from text: arithmetic would round to 28 digits
-    return ordinal

@@ -62,7 +62,7 @@ _MIRRORED = {
 
 
 def _literal_right(node: Expression) -> Expression:
-    """5 < x as x > 5."""
+    """5 < x as x > 5, and array_contains(array(1, 2), x) as x IN (1, 2)."""
     match node:
         case Call("ArrayContains", [Literal(tuple() as values) as array, item]):  # in every respect an IN list
             return replace(node, name="In", operands=(item, *(Literal(element_type(array.type), None, value) for value in values)))

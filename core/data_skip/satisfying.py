@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 from data_skip.expression import Call, Expression, Literal, Opaque, name_of
 from data_skip.like import PARTS, affixes
-from data_skip.monotone import INTEGRAL, TIMES, AskSpark, preimage
+from data_skip.monotone import INTEGRAL, TIMES, AskSpark
+from data_skip.preimage import preimage
 from data_skip.value_set import EVERYTHING, NOTHING, NULL_ONLY, ValueSet, compared, intersection, points, prefixed, union, whole
 
 _RANGES = ("EqualTo", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual")

@@ -17,8 +17,8 @@ from data_skip.filters import Indexes, admits
 from data_skip.footer import WRITERS, Footer
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.like import LOOSE
-from data_skip.monotone import value_at
 from data_skip.overlap import meets
+from data_skip.preimage import value_at
 from data_skip.ranges import ONE_VALUE, Bounds, within_ranges
 from data_skip.satisfying import satisfying
 from data_skip.value_set import ValueSet, after_bytes, after_prefix

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from data_skip.clause import Mask
 from data_skip.expression import Call, Column, Expression, Literal, Opaque, Source, decode, decode_value
-from data_skip.monotone import INTEGRAL, Bisection
+from data_skip.monotone import INTEGRAL
+from data_skip.preimage import Bisection
 from data_skip.spark.python_functions import ARGUMENTS, call
 from data_skip.store import Snapshot
 
