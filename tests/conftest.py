@@ -38,6 +38,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.parquet.filterPushdown", "false")
         .config("spark.sql.orc.filterPushdown", "false")
         .config("spark.driver.memory", "3g")
+        # A run is too short, and its plans too many, for what the second compiler gives: it took half of the time of two cores.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
