@@ -108,3 +108,15 @@ def holding(name: str, region: str | bytes) -> tuple[Callable[[pd.Series, pd.Ser
         return found.mask(unknown, None) if unknown.any() else found
 
     return of_points, type_
+
+
+WITHIN = ("ST_Contains", "ST_Intersects")  # of FUNCTIONS: true only of points in the box around the region
+
+
+def bounds(region: str | bytes) -> tuple[float, ...] | None:
+    """West, south, east and north of a region; None where it is empty, or no region."""
+    try:
+        found = tuple(map(float, _region(region).bounds))
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 _OVERLOADED = "ThreeArguments"
@@ -22,9 +24,10 @@ def register(spark: SparkSession) -> None:
     does not; ST_DISTANCE is planar, in degrees. NULL where one of the three is.
 
     In a session that has Sedona's functions, these take three arguments besides their own two: Sedona computes. Elsewhere shapely does, in
-    Python. So where Sedona is used, register after SedonaContext.create(spark).
+    Python; a filter by a constant region asks there only about points in the box around it. So where Sedona is used, register after
+    SedonaContext.create(spark).
     """
-    from geo_skip.functions import FUNCTIONS  # pandas takes its time
+    from geo_skip.functions import FUNCTIONS, WITHIN, bounds  # pandas takes its time
 
     if spark.catalog.functionExists("ST_Point"):
         _overload(spark, list(FUNCTIONS))
@@ -33,11 +36,31 @@ def register(spark: SparkSession) -> None:
 
     vectorised: Any = pandas_udf
     jvm: Any = spark.sparkContext._jvm
-    names = jvm.java.util.HashMap()
+    names, within = jvm.java.util.HashMap(), jvm.java.util.HashMap()
     for name, (function, type_) in FUNCTIONS.items():
         registered: Any = spark.udf.register(name, vectorised(function, type_))
-        names[registered._judf.func().command()] = name
+        command = registered._judf.func().command()
+        names[command] = name
+        if name in WITHIN:
+            within[command] = name
+    gateway: Any = spark.sparkContext._gateway
+    ensure_callback_server_started(gateway)
     _instance(spark, "ConstantRegions", "java.util.Map", [names]).install(spark._jsparkSession)
+    _instance(spark, "RegionBoxes", "java.util.Map", [within]).install(spark._jsparkSession, _Box(bounds))
+
+
+class _Box:
+    """What RegionBoxes.java asks: the box of a region."""
+
+    def __init__(self, bounds: Callable[[str | bytes], tuple[float, ...] | None]) -> None:
+        self.bounds = bounds
+
+    def apply(self, region: str | bytes) -> str:
+        """West, south, east, north; "" where there is none."""
+        return " ".join(map(repr, self.bounds(region) or ()))
+
+    class Java:
+        implements = ("java.util.function.Function",)
 
 
 def _overload(spark: SparkSession, names: list[str]) -> None:

@@ -190,13 +190,11 @@ AT_QUERY = [
         ),
     ),
     *bugs(
+        "preimage",
+        ("target.type in FRACTIONAL and found.of_nan(operator)", "False", "min_max", "cast(v AS float) > 100F"),
+    ),
+    *bugs(
         "monotone",
-        (
-            "target.type in FRACTIONAL and found.of_nan(operator)",
-            "False",
-            "min_max",
-            "cast(v AS float) > 100F",
-        ),
         ('"Abs": replace(_FIRST, checked=True, cuts=(0,)),', '"Abs": replace(_FIRST, checked=True, cuts=(100,)),', "min_max", "abs(i) < 1"),
     ),
     *bugs(
