@@ -33,9 +33,9 @@ def partition_values(predicate: Expression) -> dict[str, BoundIndex]:
         columns = {node for node in conjunct.walk() if isinstance(node, Column)}
         if all(column.partition for column in columns):
             continue
-        for column in columns:
+        for column in (column for column in columns if column.partition):
             index = PartitionValue(str(column))
-            if column.partition and index.refuse((column.type,)) is None:
+            if index.refuse((column.type,)) is None:
                 found[index.column] = BoundIndex(index, (column,))
     return found
 
