@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from random import Random
 
@@ -25,7 +26,7 @@ SCHEMA = "x long, z long, ts timestamp, " + ", ".join(f"{name} {type_}" for name
 
 
 @pytest.fixture(scope="module")
-def lake(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def lake(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """In each directory two files, a0 and a1, b0 and b1, ...: x is 0 and 1 in a0, 5 and 6 in a1, 10 and 11 in b0; z = -x and NULL."""
     lake = Lake(spark, skipping, tmp_path_factory.mktemp("partitions") / "table")
     for k, (name, values) in enumerate(DIRECTORIES.items()):
@@ -35,7 +36,8 @@ def lake(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempP
             rows = {"x": [x, x + 1], "z": [-x, None], "ts": pa.array([day, day], pa.timestamp("us", "UTC"))}
             lake.file(f"{folder}/{name}{half}.parquet", rows)
     lake.index(MinMax("x"), MinMax("z"), ValueList("ts"), MinMax("ts"), schema=SCHEMA)
-    return lake
+    yield lake
+    spark.catalog.dropTempView("t")
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,15 @@ def test_writers_in_threads_lose_nothing(store: DeltaStore) -> None:
     assert [found[f"f{i}"][f"c{i % 4}"] for i in range(16)] == [{"min": i} for i in range(16)]
 
 
+def test_a_folder_in_which_another_writer_is_about_to_create_the_index_holds_none(store: DeltaStore) -> None:
+    log = Path(store.uri) / "_delta_log"
+    log.mkdir(parents=True)
+    (log / "_commit_of_another.json.tmp").write_text("{}")
+    assert store.snapshot() is None
+    store.append([key("f")], [1], {column("c"): records(1)})
+    assert set(known(store)) == {"f"}
+
+
 def test_writers_in_processes_lose_nothing(store: DeltaStore) -> None:
     script = (
         "import sys; from tests.test_store import *\n"

@@ -172,12 +172,21 @@ class DeltaStore:
             if "://" in self.location:
                 self._absent_until = time.monotonic() + _ABSENT_SECONDS
                 return None
+            if not self._holds_something():
+                return None
             raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
         except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
             self._table = self._snapshot = None
             advice = "delete the folder and create the index again"
             raise StoreError(f"the index at {self.location} cannot be read ({error}); {advice}") from error
         return self._snapshot
+
+    def _holds_something(self) -> bool:
+        """Whether a local folder that is no Delta table holds anything but what a writer leaves there who is about to make one."""
+        try:
+            return not set(os.listdir(self.location)) <= {"_delta_log"}
+        except FileNotFoundError:
+            return False
 
     def _check(self, table: DeltaTable) -> None:
         schema = pa.schema(table.schema().to_arrow())
