@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -57,7 +58,7 @@ def test_j1_j2_j3_j5_new_rewritten_and_restored_files(lake: Lake) -> None:
     assert table.refresh().files_collected == 0
 
 
-def test_j4_same_size_within_the_same_second(lake: Lake) -> None:
+def test_j4_same_size_within_the_same_second(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     path = text(lake, "a.csv", "10\n")
     text(lake, "b.csv", "20\n")
     table = lake.index(MinMax("x"), format="csv", schema="x int")
@@ -67,20 +68,22 @@ def test_j4_same_size_within_the_same_second(lake: Lake) -> None:
     lake.view(format="csv", schema="x int")
     lake.check("x = 77", read=["a.csv"])
     # A file as young as the resolution of the clock is not collected yet, nor is one of this second where the clock knows only seconds.
-    now = time.time() + 2
-    os.utime(path, (now, now))
+    second = int(time.time())
+    clock = SimpleNamespace(time=lambda: second + 0.005, perf_counter=time.perf_counter)
+    monkeypatch.setattr(indexing, "time", clock)
+    os.utime(path, ns=(second * 10**9, second * 10**9 + 1_000_000))
     assert table.refresh().files_young == 1
     lake.view(format="csv", schema="x int")
     lake.check("x = 78", read=["a.csv"])
-    for name in ("a.csv", "b.csv"):
-        second = int(time.time())
-        os.utime(lake.folder / name, (second - 3600 * (name == "b.csv"), second - 3600 * (name == "b.csv")))
+    clock.time = lambda: second + 0.9
+    os.utime(path, (second, second))
+    os.utime(lake.folder / "b.csv", (second - 3600, second - 3600))
     assert table.refresh().files_young == 1
     lake.view(format="csv", schema="x int")
     path.write_text("55\n")
     os.utime(path, (second, second))
     lake.check("x = 55", read=["a.csv"])
-    time.sleep(1.1)
+    clock.time = lambda: second + 1.1
     assert table.refresh().files_collected == 1
     lake.view(format="csv", schema="x int")
     lake.check("x = 56", read=[])
