@@ -72,19 +72,21 @@ class Lake:
         """As `check`, for a whole query; `read` is about its last scan."""
         with self.skipping.disabled():
             expected = rows_of(self.spark.sql(sql))
-        got = rows_of(self.spark.sql(sql))
-        assert got == expected, f"skipping changed the rows of {sql}"
+        frame = self.spark.sql(sql)
+        assert rows_of(frame) == expected, f"skipping changed the rows of {sql}"
         report = self.skipping.report()
         if not errors:
             assert [e for scan in report.scans for e in scan.errors] == []
         if read is not None:
-            assert self.read_by(sql) == set(read), f"{sql}\n{report}"
+            assert self._read_by(frame) == set(read), f"{sql}\n{report}"
         return report
 
     def read_by(self, sql: str) -> set[str]:
         """The names of the files that the last scan of a query reads (relative to the folder)."""
-        plan = self.spark.sql(sql)._jdf.queryExecution().optimizedPlan()
-        return files_read(self.skipping, plan, self.folder)
+        return self._read_by(self.spark.sql(sql))
+
+    def _read_by(self, frame: DataFrame) -> set[str]:
+        return files_read(self.skipping, frame._jdf.queryExecution().optimizedPlan(), self.folder)
 
 
 def files_read(skipping: Skipping, plan: Any, folder: Path) -> set[str]:
