@@ -59,7 +59,7 @@ def arrow_type(type_: DataType) -> pa.DataType:
 def _unfit(tree: Expression) -> str:
     """Why no record can be made of an expression; "" where one can."""
     for node in tree.walk():
-        if isinstance(node, Call) and "plan" in node.parameters and not node.own_deterministic:
+        if isinstance(node, Call) and node.is_subquery:
             return "holds a subquery, whose result may change; index a column or a function of columns"
         if isinstance(node, Call) and node.name == "AttributeReference":
             return "reads something that is no column of the files (as _metadata); index a column or a function of columns"

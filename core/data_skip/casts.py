@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from data_skip import filters
 from data_skip.clause import Clause
-from data_skip.expression import Call, Expression, Literal
+from data_skip.expression import Call, Expression, Literal, predicate
 from data_skip.filters import Indexes, Spark, implied_clause
-from data_skip.indexes.bloom import arrow_type
-from data_skip.monotone import FRACTIONAL, INTEGRAL, TIMES, rule_of
+from data_skip.monotone import rule_of
 from data_skip.satisfying import jointly_satisfying, speak_of
+from data_skip.spark_types import FRACTIONAL, INTEGRAL, TIMES, WHOLE, arrow_type
 from data_skip.value_set import Interval, ValueSet
 
 # Beside casts to wider whole numbers. Those of times hold beyond the years 1 to 9999 as well, since days are counted.
@@ -70,17 +70,17 @@ def _image(cast: Call, values: ValueSet, spark: Spark) -> Expression | None:
     literals = iter(found)
     parts = [_between(cast, *(None if end is None else next(literals) for end in pair)) for pair in intervals]
     if values.nan and cast.type in FRACTIONAL:
-        parts.append(_predicate("EqualTo", cast, Literal(cast.type, None, float("nan"))))
+        parts.append(predicate("EqualTo", cast, Literal(cast.type, None, float("nan"))))
     if values.null:
-        parts.append(_predicate("IsNull", cast))
+        parts.append(predicate("IsNull", cast))
     known = [part for part in parts if part is not None]
-    return reduce(lambda a, b: _predicate("Or", a, b), known) if known and len(known) == len(parts) else None
+    return reduce(lambda a, b: predicate("Or", a, b), known) if known and len(known) == len(parts) else None
 
 
 def _closed(interval: Interval, type_: str) -> tuple[Any, Any]:
     """The ends of an interval, as values that belong to it where its values are whole numbers."""
     low, high = interval.low, interval.high
-    whole = type_ in INTEGRAL or type_ in TIMES
+    whole = type_ in WHOLE
     smallest = -(1 << (INTEGRAL.get(type_, 32 if type_ == "date" else 64) - 1))
     if whole and low is not None and not interval.low_closed and low < -smallest - 1:
         low += 1
@@ -91,12 +91,7 @@ def _closed(interval: Interval, type_: str) -> tuple[Any, Any]:
 
 def _between(cast: Call, low: Literal | None, high: Literal | None) -> Expression | None:
     if low is not None and high is not None and low == high:
-        return _predicate("EqualTo", cast, low)
-    above = _predicate("GreaterThanOrEqual", cast, low) if low is not None else None
-    below = _predicate("LessThanOrEqual", cast, high) if high is not None else None
-    return _predicate("And", above, below) if above is not None and below is not None else above or below
-
-
-def _predicate(name: str, *operands: Expression) -> Call:
-    """A predicate that stands nowhere in Spark's tree."""
-    return Call("boolean", None, name, operands)
+        return predicate("EqualTo", cast, low)
+    above = predicate("GreaterThanOrEqual", cast, low) if low is not None else None
+    below = predicate("LessThanOrEqual", cast, high) if high is not None else None
+    return predicate("And", above, below) if above is not None and below is not None else above or below

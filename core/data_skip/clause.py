@@ -215,34 +215,26 @@ class AnyOf(Clause):
         return " OR ".join(f"({part})" if isinstance(part, AllOf) else str(part) for part in self.parts)
 
 
-class _Keep(Clause):
-    """Always true: nothing is known. Neutral for AND, absorbing for OR."""
+@dataclass(frozen=True, eq=False)
+class _Constant(Clause):
+    """A clause that asks no record; `all_of`, `any_of` and `survivors` know the two that there are."""
+
+    text: str
 
     def fields(self) -> Iterator[Field]:
         return iter(())
 
     def evaluate(self, records: Records) -> pa.BooleanArray:
-        raise TypeError("KEEP needs no evaluation")
+        raise TypeError(f"the clause {self} is the same for all files: it needs no evaluation")
 
     def __str__(self) -> str:
-        return "true"
+        return self.text
 
 
-class _Never(Clause):
-    """Always false: no row of any file can match. Absorbing for AND, neutral for OR."""
-
-    def fields(self) -> Iterator[Field]:
-        return iter(())
-
-    def evaluate(self, records: Records) -> pa.BooleanArray:
-        raise TypeError("NEVER needs no evaluation")
-
-    def __str__(self) -> str:
-        return "false"
-
-
-KEEP: Clause = _Keep()
-NEVER: Clause = _Never()
+KEEP: Clause = _Constant("true")
+"""Nothing is known of any file. Neutral for AND, absorbing for OR."""
+NEVER: Clause = _Constant("false")
+"""No row of any file can match. Absorbing for AND, neutral for OR."""
 
 
 def all_of(clauses: list[Clause]) -> Clause:

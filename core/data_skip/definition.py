@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from data_skip.expression import Call, Column, Expression, decode
+from data_skip.index import shown
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text")
 BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
@@ -143,4 +144,4 @@ class Definition:
         )
 
     def __str__(self) -> str:
-        return f"{self.kind}({', '.join([*self.expressions, *(f'{k}={v!r}' for k, v in self.parameters.items())])})"
+        return shown(self.kind, self.expressions, self.parameters)

@@ -21,8 +21,9 @@ import pyarrow as pa
 
 from data_skip import filters
 from data_skip.clause import Clause
-from data_skip.expression import Call, Element, Expression, Literal, element_of, element_type, field_of, is_array, name_of, negation
+from data_skip.expression import Call, Element, Expression, Literal, element_of, field_of, name_of, negation, new_call, predicate
 from data_skip.filters import Indexes, Spark, implied_clause
+from data_skip.spark_types import FRACTIONAL, element_type, is_array
 
 
 def indexed(expressions: Sequence[Expression]) -> tuple[Expression, ...]:
@@ -59,7 +60,7 @@ def _quantified(node: Expression) -> Iterator[Expression]:
         case Call("ArraysOverlap", [array, Literal(tuple()) as constants] | [Literal(tuple()) as constants, array]):
             yield _is(array, "In", *_items(constants))
         case Call("Not", [Call("ArraysOverlap", [array, Literal(tuple()) as constants] | [Literal(tuple()) as constants, array])]):
-            if element_type(array.type) not in ("float", "double"):  # there Spark takes 0.0 and -0.0 for different
+            if element_type(array.type) not in FRACTIONAL:  # there Spark takes 0.0 and -0.0 for different
                 yield _or_none(array, negation(_is(array, "In", *_items(constants))))
         case Call("ArrayExists", [array, function]) | Call("Not", [Call("ArrayForAll", [array, function])]):
             if (body := _of_element(array, function)) is not None:
@@ -89,7 +90,7 @@ def _extracted(node: Expression, spark: Spark) -> Iterator[Expression]:
             case Call("ArrayMax" | "ArrayMin", [array]):
                 null_if_none = True
             case Call("GetMapValue", [entries, _]):
-                array = Call(f"array<{part.type}>", None, "MapValues", (entries,), "{}", entries.deterministic)
+                array = new_call(f"array<{part.type}>", "MapValues", entries)
                 null_if_none = False
             case _:
                 continue
@@ -101,8 +102,7 @@ def _extracted(node: Expression, spark: Spark) -> Iterator[Expression]:
             yield substituted(node, part, element)
         match part:
             case Call("GetMapValue", [entries, Literal() as key]) if false_of_none:
-                keys = Call(f"array<{key.type}>", None, "MapKeys", (entries,), "{}", entries.deterministic)
-                yield _is(keys, "EqualTo", key)
+                yield _is(new_call(f"array<{key.type}>", "MapKeys", entries), "EqualTo", key)
 
 
 def _may_hold_of_null(node: Expression, part: Expression, spark: Spark) -> bool:
@@ -133,13 +133,13 @@ def substituted(node: Expression, part: Expression, by: Expression) -> Expressio
 
 
 def _is(array: Expression, name: str, *others: Expression) -> Call:
-    """A predicate about any element of an array, which stands nowhere in Spark's tree."""
-    return Call("boolean", None, name, (element_of(array), *others), "{}", array.deterministic)
+    """A predicate about any element of an array."""
+    return predicate(name, element_of(array), *others)
 
 
-def _or_none(array: Expression, predicate: Expression) -> Call:
-    """The predicate, or an array without elements."""
-    return Call("boolean", None, "Or", (_is(array, "IsNull"), predicate), "{}", predicate.deterministic)
+def _or_none(array: Expression, condition: Expression) -> Call:
+    """The condition, or an array without elements."""
+    return predicate("Or", _is(array, "IsNull"), condition)
 
 
 def _items(constants: Literal) -> list[Literal]:

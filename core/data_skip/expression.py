@@ -20,6 +20,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from data_skip.spark_types import element_type
+
 
 @dataclass(frozen=True)
 class Source:
@@ -96,7 +98,7 @@ class Call(Expression, Sequence[Expression]):
 
     name: str
     operands: tuple[Expression, ...]
-    parameters: str = ""  # JSON: hashable, and equal where the parameters are
+    parameters: str = "{}"  # JSON: hashable, and equal where the parameters are
     own_deterministic: bool = True
     __match_args__ = ("name", "operands")
 
@@ -111,6 +113,17 @@ class Call(Expression, Sequence[Expression]):
     def parameter(self, name: str) -> Any:
         """A scalar constructor parameter of the Catalyst class, as `escapeChar` of Like; KeyError where it has none."""
         return json.loads(self.parameters)[name]
+
+    @property
+    def time_zone(self) -> str | None:
+        """The time zone in which Spark evaluates it; None where that depends on none."""
+        zone = json.loads(self.parameters).get("timeZoneId")
+        return zone if isinstance(zone, str) else None
+
+    @property
+    def is_subquery(self) -> bool:
+        """Whether it is a sub-query, whose plan is not told."""
+        return "plan" in json.loads(self.parameters)
 
     def __len__(self) -> int:
         return len(self.operands)
@@ -142,24 +155,13 @@ def element_of(array: Expression, source: Source | None = None) -> Element:
     return Element(element_type(array.type), source, array)
 
 
-def element_type(array_type: str) -> str:
-    """`string` of `array<string>`."""
-    return array_type.removeprefix("array<").removesuffix(">")
-
-
-def is_array(type_: str) -> bool:
-    """Whether a type is that of arrays, by Spark's name of it."""
-    return type_.startswith("array<")
-
-
 def field_of(container: Expression, name: str, type_: str, source: Source | None) -> Expression:
     """A field of a struct, in the one form in which fields are compared: of an element, an element of the array of that field."""
     match container:
         case Column(path):
             return Column(type_, source, (*path, name), container.partition)
         case Element(Call("MapEntries", [entries])):
-            array = Call(f"array<{type_}>", None, "MapKeys" if name == "key" else "MapValues", (entries,), "{}", entries.deterministic)
-            return Element(type_, source, array)
+            return Element(type_, source, new_call(f"array<{type_}>", "MapKeys" if name == "key" else "MapValues", entries))
         case Element(array):
             return Element(type_, source, fields_of(array, name, f"array<{type_}>", None))
     return Call(type_, source, "GetStructField", (container,), json.dumps({"field": name}), container.deterministic)
@@ -181,7 +183,17 @@ def name_of(node: Expression) -> str:
 def negation(node: Expression) -> Call:
     """NOT node."""
     source = replace(node.source, negated=not node.source.negated) if node.source else None
-    return Call("boolean", source, "Not", (node,), "{}", node.deterministic)
+    return replace(predicate("Not", node), source=source)
+
+
+def new_call(type_: str, name: str, *operands: Expression) -> Call:
+    """A call that stands nowhere in Spark's tree, of a deterministic function without parameters."""
+    return Call(type_, None, name, operands, own_deterministic=all(operand.deterministic for operand in operands))
+
+
+def predicate(name: str, *operands: Expression) -> Call:
+    """A predicate that stands nowhere in Spark's tree, as `predicate("EqualTo", column, literal)`."""
+    return new_call("boolean", name, *operands)
 
 
 def decode(tree: Mapping[str, Any]) -> Expression:
@@ -231,11 +243,6 @@ def decode_value(encoded: Mapping[str, Any]) -> Any:
             except UnicodeDecodeError:
                 return Opaque(value)
     return Opaque(value)
-
-
-def plain_string(type_: str) -> bool:
-    """Whether values of this type are strings that Spark compares byte by byte: no collation but UTF8_BINARY."""
-    return type_ == "string"
 
 
 def conjuncts(node: Expression) -> list[Expression]:

@@ -22,6 +22,7 @@ from data_skip.definition import Definition
 from data_skip.elements import indexed
 from data_skip.expression import Column, Element, Expression
 from data_skip.index import Index, Record
+from data_skip.spark_types import TIMES, is_decimal, precision_and_scale
 from data_skip.split_block import decimal_bytes
 
 WRITERS = ("parquet-mr version ", "parquet-cpp-arrow version ")  # those believed; others were wrong: apache/datafusion#9779, arrow-go#525
@@ -41,7 +42,6 @@ _PLAIN = {  # types that Spark reads as they lie in the file: physical type, and
 }
 _LIST = ".list.element"  # how writers of today lay out an array; a file of another layout is read
 _MISCOUNTS = tuple(f"parquet-cpp-arrow version {n}." for n in range(6))  # the NULLs of lists: PARQUET-2067
-_CALENDAR = ("date", "timestamp", "timestamp_ntz")  # moved from one calendar to the other, depending on who wrote them
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,13 @@ class Footer:
         return [self.metadata.row_group(group).column(found[0]) for group in range(self.metadata.num_row_groups)]
 
     def _as_it_lies(self, column: pq.ColumnSchema, type_: str) -> bool:
-        if type_ in _CALENDAR and not self._modern_spark():
+        if type_ in TIMES and not self._modern_spark():
             return False
         logical = str(column.logical_type)
-        if not type_.startswith("decimal("):
+        if not is_decimal(type_):
             physical, start = _PLAIN.get(type_, ("", ""))
             return column.physical_type == physical and logical.startswith(start)
-        precision, scale = map(int, type_.removeprefix("decimal(").removesuffix(")").split(","))
+        precision, scale = precision_and_scale(type_)
         if logical != f"Decimal(precision={precision}, scale={scale})":
             return False
         if precision <= 18:

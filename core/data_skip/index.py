@@ -16,7 +16,7 @@ from data_skip.expression import Expression
 
 if TYPE_CHECKING:
     from data_skip.footer import Footer
-from data_skip.sampling import Sample
+    from data_skip.sampling import Sample
 
 Record = dict[str, Any]  # field -> value; None: unknown
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from data_skip.expression import Call, Expression, Literal, plain_string
+from data_skip.expression import Call, Expression, Literal
+from data_skip.spark_types import plain_string
 
 LOOSE = ("Like", "RLike")  # of which affixes do not tell all
 # Calls whose result may be the start or the end of a string, or the place of a text in it.

@@ -10,7 +10,6 @@ one stretch. Every claim is made under what stands in it, and for dates and time
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Callable
@@ -19,13 +18,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from data_skip.datetime_pattern import parse_pattern
 from data_skip.expression import Call, Expression, Literal
+from data_skip.spark_types import FRACTIONAL, INTEGRAL, TIMES, is_decimal
 
 if TYPE_CHECKING:
     from data_skip.preimage import Bisection
-
-INTEGRAL = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-FRACTIONAL = ("float", "double")
-TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
 class AskSpark(Protocol):
@@ -176,7 +172,7 @@ def kind(type_: str) -> str:
         return "integral"
     if type_ in FRACTIONAL:
         return "fractional"
-    return "decimal" if type_.startswith("decimal(") else type_
+    return "decimal" if is_decimal(type_) else type_
 
 
 def rule_of(call: Call, spark: AskSpark) -> Rule | None:
@@ -218,18 +214,13 @@ def _arithmetic(call: Call, rule: Rule, varying: tuple[int, ...], constants: dic
     return replace(rule, finite=len(varying) > 1)
 
 
-def _zone(call: Call) -> str | None:
-    zone = json.loads(call.parameters).get("timeZoneId")
-    return zone if isinstance(zone, str) else None
-
-
 def _in_zone(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
     """The rule for the call's own time zone."""
     if not rule.offset and not rule.period and not rule.days:
         return rule
     if not rule.seconds and "timestamp" not in (call.type, *(operand.type for operand in call.operands)):
         return replace(rule, offset=False)  # dates, and times without a zone
-    zone = _zone(call)
+    zone = call.time_zone
     if zone is None:
         return None
     return replace(rule, zone=zone, offset=rule.offset and not spark.fixed_offset(zone))
@@ -237,13 +228,13 @@ def _in_zone(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
 
 def _by_days(call: Call, rule: Rule, spark: AskSpark) -> Rule:
     """What depends on the local date only goes on growing where dates do."""
-    zone = _zone(call)
+    zone = call.time_zone
     return replace(rule, offset=False) if rule.offset and zone is not None and spark.dates_ascend(zone) else rule
 
 
 def _cast(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
     if (call.operands[0].type, call.type) == ("timestamp_ntz", "timestamp"):  # a time that the clocks leave out is a later one
-        zone = _zone(call)
+        zone = call.time_zone
         return rule if zone is not None and spark.fixed_offset(zone) else None
     return _by_days(call, rule, spark) if call.type == "date" else rule
 
@@ -257,7 +248,7 @@ def _exact_interval(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
 
 
 def _unit(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    unit = str(json.loads(call.parameters).get("unit")).upper()
+    unit = str(call.parameter("unit")).upper()
     if call.name == "TimestampAdd" and unit in ("MONTH", "QUARTER", "YEAR"):
         return _by_days(call, replace(rule, operands=(1,), days=True), spark)
     return rule if unit in ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK") else None

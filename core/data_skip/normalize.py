@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from data_skip.expression import Call, Expression, Literal, element_type, name_of, negation
+from data_skip.expression import Call, Expression, Literal, name_of, negation
+from data_skip.spark_types import element_type
 
 _OPPOSITE = {
     "LessThan": "GreaterThanOrEqual",

@@ -6,20 +6,17 @@ By conjuncts about partition columns alone Spark prunes partitions itself. Of al
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import StructType
 
-from data_skip.binding import arrow_type
-from data_skip.collect import physical_type
 from data_skip.expression import Column, Expression, Opaque, conjuncts
 from data_skip.index import BoundIndex
 from data_skip.indexes.min_max import MinMax
-from data_skip.spark.bridge import Listing, Scan
+from data_skip.spark.bridge import Listing
+from data_skip.spark_types import arrow_type
 
 
 class PartitionValue(MinMax):
@@ -53,16 +50,10 @@ def _records(listing: Listing, bound: BoundIndex) -> pa.StructArray:
     assert isinstance(column, Column)
     given = listing.partition_values(column)
     unknown = [isinstance(value, Opaque) for value in given]
-    type_ = _type(listing.scan, column)
+    type_ = arrow_type(column.type)
     values = pa.array([None if odd else value for odd, value in zip(unknown, given, strict=True)], type_)
     nan = pc.fill_null(pc.is_nan(values), False) if pa.types.is_floating(type_) else pa.array(np.zeros(len(values), dtype=bool))
     number = pc.if_else(nan, None, values)
     counts = [pc.cast(is_so, pa.int64()) for is_so in (pc.is_valid(number), pc.is_null(values), nan)]
     fields = bound.index.record_fields((type_,))
     return pa.StructArray.from_arrays([number, number, *counts], list(fields), mask=pa.array(unknown))
-
-
-def _type(scan: Scan, column: Column) -> pa.DataType:
-    """The Arrow type of a partition column's values in records."""
-    schema = StructType.fromJson(json.loads(scan.description["partitionSchema"]))
-    return physical_type(arrow_type(schema[column.path[0]].dataType))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from decimal import Decimal
 from typing import Any
 
 from data_skip.expression import Call, Expression, Literal
-from data_skip.monotone import FRACTIONAL, AskSpark, rule_of
+from data_skip.monotone import AskSpark, rule_of
+from data_skip.spark_types import FRACTIONAL, is_decimal, precision_and_scale
 from data_skip.value_set import Interval, ValueSet, union
 
 
@@ -77,6 +77,7 @@ def value_at(ordinal: int, type_: str) -> Any:
         real, size = (">f", 4) if type_ == "float" else (">d", 8)
         magnitude = struct.unpack(real, abs(ordinal).to_bytes(size, "big"))[0]
         return magnitude if ordinal >= 0 else -magnitude
-    if scale := re.fullmatch(r"decimal\(\d+,(\d+)\)", type_):
-        return Decimal(f"{ordinal}E-{scale[1]}")  # from text: arithmetic would round to 28 digits
+    if is_decimal(type_):
+        _, scale = precision_and_scale(type_)
+        return Decimal(f"{ordinal}E-{scale}")  # from text: arithmetic would round to 28 digits
     return ordinal

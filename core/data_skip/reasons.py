@@ -35,8 +35,9 @@ def why_no_clause(node: Expression, indexes: Indexes, filters: Filters, kinds: M
     """Why nothing is known of a leaf in any file."""
     for call in node.walk():
         if isinstance(call, Call) and not call.own_deterministic and all(child.deterministic for child in call.operands):
-            subquery = "plan" in call.parameters
-            return "the result of a subquery is not known at planning" if subquery else f"{call.name} is not deterministic"
+            if call.is_subquery:
+                return "the result of a subquery is not known at planning"
+            return f"{call.name} is not deterministic"
     if not _columns([node]):
         return "it speaks of no column of the table"
     columns = {column for column in _columns([node]) if not column.partition}

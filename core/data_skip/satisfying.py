@@ -12,12 +12,12 @@ from collections.abc import Iterable
 
 from data_skip.expression import Call, Expression, Literal, Opaque, name_of
 from data_skip.like import PARTS, affixes
-from data_skip.monotone import INTEGRAL, TIMES, AskSpark
+from data_skip.monotone import AskSpark
 from data_skip.preimage import preimage
+from data_skip.spark_types import WHOLE, has_collation
 from data_skip.value_set import EVERYTHING, NOTHING, NULL_ONLY, ValueSet, compared, intersection, points, prefixed, union, whole
 
 _RANGES = ("EqualTo", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual")
-WHOLE = (*INTEGRAL, *TIMES)  # types whose values are whole numbers to Spark
 _MOST_PREIMAGES = 100  # of an IN list over a function: one question to Spark each
 
 
@@ -28,7 +28,7 @@ def satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueSe
 
 
 def _satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueSet | None:
-    if " collate " in target.type:
+    if has_collation(target.type):
         return _null_tests(node, target)
     match node:
         case Call("Not", [inner]):
@@ -100,7 +100,7 @@ def _compared(operator: str, constant: Literal, target: Expression) -> ValueSet 
 def _comparable(constant: Literal, target: Expression) -> bool:
     """Spark compares equal types only; a literal of another type would be a tree that we misread."""
     same = constant.type == target.type
-    return same and not isinstance(constant.value, Opaque | tuple) and (" collate " not in target.type)
+    return same and not isinstance(constant.value, Opaque | tuple) and not has_collation(target.type)
 
 
 def _listed(left: Expression, constants: list[Literal], target: Expression, spark: AskSpark) -> ValueSet | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from data_skip.expression import Call, Expression, Literal
-from data_skip.monotone import FRACTIONAL, INTEGRAL
+from data_skip.spark_types import FRACTIONAL, INTEGRAL, element_type
 
 
 def constants(tree: Expression, template: Expression, same: Collection[Expression]) -> list[tuple[Literal, Literal]] | None:
@@ -30,5 +30,5 @@ def constants(tree: Expression, template: Expression, same: Collection[Expressio
 
 def _kind(type_: str) -> str:
     """The type, where it is no number and no array of numbers."""
-    element = type_.removeprefix("array<").removesuffix(">")
+    element = element_type(type_)
     return type_.replace(element, "number") if element in (*INTEGRAL, *FRACTIONAL) else type_

@@ -97,7 +97,6 @@ def check_index(index: Index, rows: Rows, predicates: Iterable[str], spark: Spar
         folder = Path(temporary).resolve() / "table"
         _deal(index, _table(rows), texts, folder, spark)
         table = skipping.table(str(folder), format="parquet")
-        (index,) = table.fitted(index)
         store = skipping.store(table.root)
         try:
             (index,) = table.fitted(index)

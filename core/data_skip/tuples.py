@@ -10,7 +10,7 @@ from functools import reduce
 
 from data_skip import filters
 from data_skip.clause import Clause
-from data_skip.expression import Call, Expression, Literal
+from data_skip.expression import Call, Expression, Literal, predicate
 from data_skip.filters import Indexes, implied_clause
 
 _MOST_ROWS = 100  # beyond, each column is asked by itself
@@ -33,26 +33,17 @@ def _one_of(fields: list[Expression], rows: list[tuple[object, ...]]) -> Express
 
 
 def _in(field: Expression, values: set[object]) -> Expression:
-    listed = _predicate("In", field, *(_constant(field, value) for value in values))
-    return _or(listed, _predicate("IsNull", field)) if None in values else listed
+    listed = predicate("In", field, *(Literal(field.type, None, value) for value in values))
+    return _or(listed, predicate("IsNull", field)) if None in values else listed
 
 
 def _same(field: Expression, value: object) -> Expression:
-    return _predicate("EqualNullSafe", field, _constant(field, value))
-
-
-def _constant(field: Expression, value: object) -> Literal:
-    return Literal(field.type, None, value)
+    return predicate("EqualNullSafe", field, Literal(field.type, None, value))
 
 
 def _and(a: Expression, b: Expression) -> Expression:
-    return _predicate("And", a, b)
+    return predicate("And", a, b)
 
 
 def _or(a: Expression, b: Expression) -> Expression:
-    return _predicate("Or", a, b)
-
-
-def _predicate(name: str, *operands: Expression) -> Call:
-    """A predicate that stands nowhere in Spark's tree."""
-    return Call("boolean", None, name, operands, "{}", all(operand.deterministic for operand in operands))
+    return predicate("Or", a, b)

@@ -17,17 +17,10 @@ from data_skip.filters import Indexes, admits
 from data_skip.footer import WRITERS, Footer, has_null
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.satisfying import satisfying
+from data_skip.spark_types import FRACTIONAL, arrow_type, is_ordered
 from data_skip.split_block import BLOCK_BYTES, Hashes, any_may_hold, bitset, blocks_for, folded, hash_values, passing
 from data_skip.value_set import EVERYTHING, ValueSet
 
-HASHED = {
-    **dict.fromkeys(("tinyint", "smallint", "int", "date"), pa.int32()),
-    **dict.fromkeys(("bigint", "timestamp", "timestamp_ntz"), pa.int64()),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-}
 _HEADER = re.compile(rb"\x15([\x80-\xff]*[\x00-\x7f])\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0", re.DOTALL)  # Thrift: size, then what must be
 _FULL = 0.5  # filters through which more of the absent values pass are of no use
 MOST_VALUES = 1 << 22  # a file of more distinct values is unknown: 32 to 64 MB of hashes while collecting, 5 MB of bits kept
@@ -49,7 +42,7 @@ class BloomFilter(Index):
 
     def refuse(self, types: tuple[str, ...]) -> str | None:
         (type_,) = types
-        if type_ in HASHED or type_.startswith("decimal("):
+        if is_ordered(type_) and type_ != "boolean":
             return None
         return f"Parquet's Bloom filters do not hash values of type {type_}, or not as Spark compares them; use ValueList or MinMax"
 
@@ -147,14 +140,6 @@ def hashes_of(values: ValueSet, type_: str) -> Hashes | None:
     if values.nan or any(i.low is None or i.low != i.high for i in values.intervals):
         return None
     points = [interval.low for interval in values.intervals]
-    if type_ in ("float", "double") and 0 in points:
+    if type_ in FRACTIONAL and 0 in points:
         points += [0.0, -0.0]  # equal in Spark, but not in bits
     return hash_values(pa.array(points, arrow_type(type_)))
-
-
-def arrow_type(type_: str) -> pa.DataType:
-    """The Arrow type of the values of a Spark type, in Spark's own representation."""
-    if type_.startswith("decimal("):
-        precision, scale = type_.removeprefix("decimal(").removesuffix(")").split(",")
-        return pa.decimal128(int(precision), int(scale))
-    return HASHED[type_]

@@ -17,6 +17,7 @@ from data_skip.index import BoundIndex, Index, Record
 from data_skip.indexes.min_max import COUNTS, LONGEST, counted, refuse_unordered
 from data_skip.overlap import any_run_meets
 from data_skip.satisfying import jointly_satisfying, speak_of
+from data_skip.spark_types import FRACTIONAL
 from data_skip.value_set import ValueSet, after_bytes, after_prefix
 
 Run: TypeAlias = tuple[Any, Any]  # the smallest and the largest of some neighbouring values
@@ -142,7 +143,7 @@ def _holds_any(index: BoundIndex, values: ValueSet) -> Clause:
     if values.intervals:
         fields = index["starts"], index["ends"]
         parts.append(Computed(f"a run of {index} meets {len(values.intervals)} ranges", fields, lambda a, b: any_run_meets(a, b, values)))
-    if values.nan and index.expression.type in ("float", "double"):
+    if values.nan and index.expression.type in FRACTIONAL:
         parts.append(index["nan_count"] > 0)
     if values.null:
         parts.append(index["null_count"] > 0)

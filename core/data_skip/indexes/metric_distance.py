@@ -27,20 +27,17 @@ from data_skip.filters import Indexes, admits
 from data_skip.haversine import FARTHEST_TURN, HOLES, MARGIN, great_circle
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.indexes.min_max import COUNTS, MinMax
-from data_skip.monotone import FRACTIONAL, INTEGRAL
 from data_skip.overlap import meets
 from data_skip.sampling import Sample
 from data_skip.satisfying import satisfying
+from data_skip.spark_types import FRACTIONAL, INTEGRAL, arrow_type
 from data_skip.template import constants
 from data_skip.value_set import Interval, ValueSet, union
 
 _RELATIVE_MARGIN = 1e-6  # of distances that are no whole numbers
 _CANDIDATES = 8
-_ARROW = {
-    **{"string": pa.string(), "int": pa.int32(), "bigint": pa.int64(), "float": pa.float32(), "double": pa.float64()},
-    **{"array<int>": pa.list_(pa.int32()), "array<bigint>": pa.list_(pa.int64())},
-    **{"array<float>": pa.list_(pa.float32()), "array<double>": pa.list_(pa.float64())},
-}
+_NUMBERS = ("int", "bigint", *FRACTIONAL)
+_MEASURED = ("string", *_NUMBERS, *(f"array<{number}>" for number in _NUMBERS))  # types of values that a metric may be of
 _RANGE = MinMax("distance")  # what a record holds of the distances
 
 
@@ -101,7 +98,7 @@ class MetricDistance(Index):
 
     def refuse(self, types: tuple[str, ...]) -> str | None:
         *values, distance = types
-        known = {"levenshtein": ("string",), "great_circle": ("double",)}.get(self.metric, tuple(_ARROW))
+        known = {"levenshtein": ("string",), "great_circle": ("double",)}.get(self.metric, _MEASURED)
         for type_ in values:
             if type_ not in known:
                 return f"{self.metric} over {type_} is not served, but over {', '.join(known)}; cast it"
@@ -246,7 +243,7 @@ def _near(node: Expression, distance: Expression, index: BoundIndex, indexes: In
     if values is None or values.null:
         return None
     *columns, _ = index.expressions
-    given = {column: pa.array([part], _ARROW[column.type]) for column, part in zip(columns, metric.parts, strict=True)}
+    given = {column: pa.array([part], arrow_type(column.type)) for column, part in zip(columns, metric.parts, strict=True)}
     to_origin = indexes.spark.value(distance, given)
     if to_origin is None or not math.isfinite(to_origin):
         return None

@@ -21,20 +21,19 @@ from data_skip.overlap import meets
 from data_skip.preimage import value_at
 from data_skip.ranges import ONE_VALUE, Bounds, within_ranges
 from data_skip.satisfying import satisfying
+from data_skip.spark_types import FRACTIONAL, WHOLE, has_collation, is_decimal, is_ordered
 from data_skip.value_set import ValueSet, after_bytes, after_prefix
 
-ORDERED = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "string", "binary", "date", "timestamp", "timestamp_ntz")
 COUNTS = ("value_count", "null_count", "nan_count")  # values: neither NULL nor NaN
-_EXACT = ("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz")  # in footers: text is cut, NaN left out
 LONGEST = 128  # code points or bytes of a bound: a longer minimum is cut, a longer maximum cut and rounded up
 
 
 def refuse_unordered(name: str, types: tuple[str, ...]) -> str | None:
     """Why an index that relies on the order of values refuses a type: it has none, or not that of its bytes."""
     for type_ in types:
-        if " collate " in type_:
+        if has_collation(type_):
             return f"the order of {type_} is not that of its bytes; use ValueList"
-        if type_ not in ORDERED and not type_.startswith("decimal("):
+        if not is_ordered(type_):
             return f"values of type {type_} have no order that {name} knows; index a field or function of it"
     return None
 
@@ -78,7 +77,7 @@ class MinMax(Index):
 def bounds(chunk: pq.ColumnChunkMetaData, type_: str) -> Record | None:
     """A MinMax record of one column chunk by its statistics; None where these are not all there, or need not be exact."""
     statistics = chunk.statistics
-    if statistics is None or not statistics.has_null_count or not (type_ in _EXACT or type_.startswith("decimal(")):
+    if statistics is None or not statistics.has_null_count or not (type_ in WHOLE or is_decimal(type_)):  # text is cut, NaN left out
         return None
     counts = {"value_count": chunk.num_values - statistics.null_count, "null_count": statistics.null_count, "nan_count": 0}
     if counts["value_count"] == 0:
@@ -150,7 +149,7 @@ def holds_any(index: BoundIndex, values: ValueSet) -> Clause:
     parts: list[Clause] = []
     if values.intervals:
         parts.append((index["value_count"] > 0) & meets(index["min"], index["max"], values))
-    if values.nan and index.expression.type in ("float", "double"):
+    if values.nan and index.expression.type in FRACTIONAL:
         parts.append(index["nan_count"] > 0)
     if values.null:
         parts.append(index["null_count"] > 0)

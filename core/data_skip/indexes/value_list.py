@@ -18,8 +18,8 @@ from data_skip.index import BoundIndex, Index, Record
 from data_skip.like import LOOSE
 from data_skip.overlap import members
 from data_skip.satisfying import satisfying, speak_of
+from data_skip.spark_types import has_collation, is_ordered
 
-_LISTED = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "binary", "date", "timestamp", "timestamp_ntz")
 _MOST_INTERVALS = 1000
 
 
@@ -35,7 +35,7 @@ class ValueList(Index):
 
     def refuse(self, types: tuple[str, ...]) -> str | None:
         (type_,) = types
-        if type_ in _LISTED or type_.startswith(("decimal(", "string")):
+        if is_ordered(type_) or has_collation(type_):
             return None
         return f"values of type {type_} cannot be listed; index a field or function of it"
 

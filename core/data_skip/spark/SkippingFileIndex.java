@@ -97,7 +97,6 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     json.put("format", format instanceof DataSourceRegister ? ((DataSourceRegister) format).shortName() : format.getClass().getName());
     json.put("options", scala.jdk.javaapi.CollectionConverters.asJava(relation.options()));
     json.put("schema", relation.dataSchema().json());
-    json.put("partitionSchema", relation.partitionSchema().json());
     return json;
   }
 
@@ -116,7 +115,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return number;
   }
 
-  /** JSON: roots, format, options, schema, partitionSchema and the encoded predicate. */
+  /** JSON: roots, format, options, schema, the encoded predicate, what is pending, and notes. */
   public String description() {
     return description;
   }

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from data_skip.clause import Mask
 from data_skip.expression import Call, Column, Expression, Literal, Opaque, Source, decode, decode_value
-from data_skip.monotone import INTEGRAL
 from data_skip.preimage import Bisection
 from data_skip.spark.python_functions import ARGUMENTS, call
+from data_skip.spark_types import INTEGRAL
 from data_skip.store import Snapshot
 
 Values: TypeAlias = tuple[pa.Array, Mask]  # and which of them are known
@@ -31,7 +31,7 @@ class Scan:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """roots, format, options, schema, partitionSchema, predicate: see SkippingFileIndex.describe."""
+        """roots, format, options, schema, predicate, pending, notes: see SkippingFileIndex.java."""
         found: dict[str, Any] = json.loads(self.java.description())
         return found
 
@@ -95,8 +95,7 @@ class Scan:
 
     def cast(self, cast: Call, values: pa.Array) -> list[Literal] | None:
         """See filters.Spark."""
-        zone = json.loads(cast.parameters).get("timeZoneId")
-        encoded = self.evaluator.cast(cast.operands[0].type, cast.type, zone, _stream([values]))
+        encoded = self.evaluator.cast(cast.operands[0].type, cast.type, cast.time_zone, _stream([values]))
         return None if encoded is None else [Literal(cast.type, None, decode_value(value)) for value in json.loads(encoded)]
 
     def value(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:

@@ -17,25 +17,15 @@ from pyspark.serializers import CloudPickleSerializer
 
 from data_skip.clause import Mask
 from data_skip.expression import Call
+from data_skip.spark_types import INTEGRAL, arrow_type
 
 SECONDS = 1.0  # that a function may take while one predicate is planned
 _VALUES_AT_ONCE = 1000  # of a vectorised function
 _ROW_AT_A_TIME, _PANDAS, _ARROW = (100, 101), 200, 250  # Spark's PythonEvalType
-_TYPES: dict[str, tuple[type, pa.DataType]] = {
-    "string": (str, pa.string()),
-    "boolean": (bool, pa.bool_()),
-    "tinyint": (int, pa.int8()),
-    "smallint": (int, pa.int16()),
-    "int": (int, pa.int32()),
-    "bigint": (int, pa.int64()),
-    "double": (float, pa.float64()),
-}
-_NUMBERS = {"int": pa.int32(), "bigint": pa.int64(), "float": pa.float32(), "double": pa.float64()}
-ARGUMENTS: dict[str, pa.DataType] = {  # what both sides exchange as it is, by Spark's names
-    **{name: type_ for name, (_, type_) in _TYPES.items()},
-    "float": pa.float32(),
-    **{f"array<{name}>": pa.list_(type_) for name, type_ in _NUMBERS.items()},
-}
+_RESULTS: dict[str, type] = {"string": str, "boolean": bool, **dict.fromkeys(INTEGRAL, int), "double": float}  # and their Python types
+_ELEMENTS = ("int", "bigint", "float", "double")
+# What both sides exchange as it is.
+ARGUMENTS = {name: arrow_type(name) for name in (*_RESULTS, "float", *(f"array<{element}>" for element in _ELEMENTS))}
 Function = Callable[..., Any]
 Chunk = tuple[int, Sequence[Any]]  # where in the rows it begins, and its results
 
@@ -46,11 +36,11 @@ def call(node: Call, code: bytes, columns: Sequence[pa.Array]) -> tuple[pa.Array
     node: a PythonUDF of the query; code: as Spark ships it to its workers; columns: its arguments, of equal length.
     """
     kind = int(node.parameter("evalType"))
-    if node.type not in _TYPES or not columns or kind not in (*_ROW_AT_A_TIME, _PANDAS, _ARROW):
+    if node.type not in _RESULTS or not columns or kind not in (*_ROW_AT_A_TIME, _PANDAS, _ARROW):
         return None
     if kind not in _ROW_AT_A_TIME and any(pa.types.is_nested(column.type) for column in columns):
         return None
-    wanted, type_ = _TYPES[node.type]
+    wanted, type_ = _RESULTS[node.type], arrow_type(node.type)
     function, _ = CloudPickleSerializer().loads(code)
     rows = len(columns[0])
     results: list[Any] = [None] * rows
