@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -86,19 +87,15 @@ class Lake:
         return self._read_by(self.spark.sql(sql))
 
     def _read_by(self, frame: DataFrame) -> set[str]:
-        return files_read(self.skipping, frame._jdf.queryExecution().optimizedPlan(), self.folder)
+        return files_read(self.skipping, frame, self.folder)
 
 
-def files_read(skipping: Skipping, plan: Any, folder: Path) -> set[str]:
-    """The files, relative to a folder, that the last skipping scan of an optimised plan reads."""
-    from urllib.parse import unquote
-
-    from data_skip.spark.bridge import Listing
-
-    listing = Listing(skipping.shim.skippingScans(plan)[-1].listing())
+def files_read(skipping: Skipping, frame: DataFrame, folder: Path) -> set[str]:
+    """The files, relative to a folder, that the last skipping scan of a DataFrame reads."""
+    listing = skipping.jvm.scans(frame)[-1].listing()
     skipping.decide(listing)
     root = str(folder.resolve()) + "/"
-    return {unquote(p.removeprefix("file:")).removeprefix(root) for p, kept in zip(listing.paths, listing.keep, strict=True) if kept}
+    return {unquote(path.removeprefix("file:")).removeprefix(root) for path in listing.kept}
 
 
 def compared(spark: SparkSession, skipping: Skipping, queries: Iterable[str]) -> int:

@@ -40,8 +40,7 @@ def same(lake: Lake, frame: DataFrame, read: set[str] | None = None) -> QueryRep
     assert rows_of(again(frame)) == expected
     report = lake.skipping.report()
     if read is not None:
-        plan = again(frame)._jdf.queryExecution().optimizedPlan()
-        assert files_read(lake.skipping, plan, lake.folder) == read
+        assert files_read(lake.skipping, again(frame), lake.folder) == read
     return report
 
 

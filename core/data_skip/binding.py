@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -22,24 +22,32 @@ from data_skip.errors import DataSkipError
 from data_skip.expression import Call, Column, Expression, decode
 from data_skip.index import Index
 from data_skip.spark.bridge import Scan
+from data_skip.spark.jvm import Jvm
 
-Types = tuple[pa.DataType, ...]
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
 
-def bind(index: Index, frame: DataFrame, scan: Scan, shim: Any) -> tuple[Definition, Types]:
-    """The definition of an index over a table, and the Arrow types of its expressions. DataSkipError where it cannot be built."""
+@dataclass(frozen=True)
+class Binding:
+    """An index of a table: its definition there, and the Arrow type of its records."""
+
+    index: Index
+    definition: Definition
+    record_type: pa.DataType
+
+
+def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm) -> Binding:
+    """An index over the table that a frame reads. DataSkipError where it cannot be built."""
     trees: list[dict[str, Any]] = []
-    types = []
+    types: list[DataType] = []
     for sql in index.inputs:
         try:
             selected = frame.select(F.expr(sql).alias("expression"))
-            encoded = shim.expression(selected._jdf.queryExecution().optimizedPlan())
+            tree = jvm.expression(selected)
         except PySparkException as error:
             raise DataSkipError(f"{index}: Spark does not understand {sql!r}: {first_line(error)}") from error
-        if encoded is None:
+        if tree is None:
             raise DataSkipError(f"{index}: {sql!r} is more than an expression over one row (an aggregate, window, generator or subquery)")
-        tree = json.loads(encoded)
         if why := _unfit(decode(tree)):
             raise DataSkipError(f"{index}: {sql!r} {why}")
         trees.append(tree)
@@ -48,12 +56,13 @@ def bind(index: Index, frame: DataFrame, scan: Scan, shim: Any) -> tuple[Definit
         raise DataSkipError(f"{index} cannot be built: {refusal}")
     reader = reader_of(scan.description, scan.settings, [decode(tree) for tree in trees])
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
-    return definition, tuple(map(arrow_type, types))
+    return Binding(index, definition, _record_type(index, types))
 
 
-def arrow_type(type_: DataType) -> pa.DataType:
-    """The Arrow type in which PySpark hands over values of a Spark type."""
-    return to_arrow_type(type_, **_ZONE)
+def _record_type(index: Index, types: Sequence[DataType]) -> pa.DataType:
+    """The type of an index's records in the store, for expressions of these types."""
+    given = [to_arrow_type(type_, **_ZONE) for type_ in types]  # as PySpark hands over their values
+    return pa.struct(dict(index.record_fields(tuple(physical_type(type_, alone=len(types) == 1) for type_ in given))))
 
 
 def _unfit(tree: Expression) -> str:
@@ -95,8 +104,3 @@ def first_line(error: Exception) -> str:
     """The message of a Spark error without its stack."""
     text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
     return text.strip().split("\n")[0]
-
-
-def physical_fields(index: Index, types: Types) -> pa.DataType:
-    """The type of an index's records in the store."""
-    return pa.struct(dict(index.record_fields(tuple(physical_type(type_, alone=len(types) == 1) for type_ in types))))

@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from data_skip.clause import KEEP, Records, survivors
+from data_skip.clause import KEEP, Mask, Records, survivors
 from data_skip.definition import Definition, difference, reader_of
 from data_skip.elements import indexed
 from data_skip.expression import Column
@@ -34,11 +34,27 @@ class Knowledge:
 Find = Callable[[Sequence[str]], list[tuple[str, Snapshot]]]
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What the index of one table says of a scan: of each file version of its snapshot whether it may hold a matching row."""
+
+    snapshot: Snapshot
+    decision: Decision
+    records: Records
+    fresh: Mask  # listed in exactly the version that the record was collected from
+    may_match: Mask
+
+    @property
+    def skippable(self) -> Mask:
+        """The file versions that are listed, and proved to hold no matching row."""
+        return self.fresh & ~self.may_match
+
+
 def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
     """Takes away from a listing the files that need not be read. `find` gives the indexes of some root paths: (table root, snapshot)."""
     start = perf_counter()
     scan = listing.scan
-    report = ScanReport(scan.roots[0], files_total=listing.java.count(), bytes_total=listing.java.bytes())
+    report = ScanReport(scan.roots[0], files_total=listing.count, bytes_total=listing.total_bytes)
     report.files_unknown = report.files_read = report.files_total
     report.bytes_read = report.bytes_total
     report.notes += scan.description["notes"]
@@ -47,9 +63,11 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
         if not found:
             report.notes.append(f"no index at {scan.roots[0]}: skipping.table({scan.roots[0]!r}).create_index(...) makes one")
         for root, snapshot in found:
-            _decide_one(listing, root, snapshot, knowledge, report)
+            verdict = _judge(listing, root, snapshot, knowledge, report.notes)
+            skipped = listing.skip(verdict.skippable)
+            _tell(report, verdict, skipped, scan, knowledge)
     except Exception as error:  # the law: whatever fails, keeps the files
-        listing.java.keepAll()
+        listing.keep_all()
         report.files_read, report.bytes_read = report.files_total, report.bytes_total
         report.errors.append(f"{type(error).__name__}: {error}")
     report.milliseconds = (perf_counter() - start) * 1000
@@ -62,34 +80,42 @@ def not_worth(listing: Listing, find: Find, knowledge: Knowledge) -> list[str]:
     That reads `bytes`. It may save a part of what all that is known already leaves, which should be at `least` so much, and nothing
     where no index is about its columns.
     """
-    trees = [tree for _, snapshot in find(listing.scan.roots) for d in snapshot.definitions.values() for tree in d.bound_expressions()]
+    found = find(listing.scan.roots)
+    trees = [tree for _, snapshot in found for d in snapshot.definitions.values() for tree in d.bound_expressions()]
     columns = {node.path[0] for tree in trees for node in tree.walk() if isinstance(node, Column)}
     all_pending = listing.scan.description["pending"]
     reasons = [f"no index on {', '.join(sorted(p['columns']))}" if not columns & set(p["columns"]) else "" for p in all_pending]
     if all(reasons):
         return reasons
-    report = decide(listing, find, knowledge)
+    files, size = listing.count, listing.total_bytes
+    for root, snapshot in found:
+        skippable = _judge(listing, root, snapshot, knowledge, []).skippable
+        files, size = files - int(skippable.sum()), size - int(snapshot.sizes[skippable].sum())
     for i, pending in enumerate(all_pending):
-        if not reasons[i] and (report.files_read < 2 or report.bytes_read < pending["least"]):
-            left = f"{report.files_read:,} files with {human(report.bytes_read)}"
+        if not reasons[i] and (files < 2 or size < pending["least"]):
+            left = f"{files:,} files with {human(size)}"
             reasons[i] = f"that may read {human(pending['bytes'])}, and other predicates leave {left}"
     return reasons
 
 
-def _decide_one(listing: Listing, root: str, snapshot: Snapshot, knowledge: Knowledge, report: ScanReport) -> None:
-    """Takes away the files below `root` that its index proves to hold no matching row."""
-    decision = represent(listing.scan, snapshot, knowledge, report.notes)
+def _judge(listing: Listing, root: str, snapshot: Snapshot, knowledge: Knowledge, notes: list[str]) -> Verdict:
+    """Evaluates the clause of a scan over the records of the table at one root. `notes` is told why indexes are not used."""
+    decision = represent(listing.scan, snapshot, knowledge, notes)
     clauses = [leaf.clause for leaf in decision.leaves] + [decision.clause]
     used = {field.index for clause in clauses for field in clause.fields()}
     partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
     files = len(snapshot.files)
-    fresh = listing.present(snapshot, root)  # listed in exactly the version that the record was collected from
+    fresh = listing.present(snapshot, root)
     records = Records(snapshot.records(used - partitions.keys()) | partition_records(listing, partitions, files))
     may_match = survivors(decision.clause, records, files)
     if decision.same_reader:
         may_match &= snapshot.row_counts != 0
-    skipped = listing.skip(fresh & ~may_match)
+    return Verdict(snapshot, decision, records, fresh, may_match)
 
+
+def _tell(report: ScanReport, verdict: Verdict, skipped: Mask, scan: Scan, knowledge: Knowledge) -> None:
+    """Adds to a report what one table's index says, and which file versions were skipped."""
+    snapshot, decision, fresh = verdict.snapshot, verdict.decision, verdict.fresh
     report.clause = str(decision.clause) if decision.clause is not KEEP else ""
     report.errors += decision.errors
     report.files_unknown -= int(fresh.sum())
@@ -98,14 +124,14 @@ def _decide_one(listing: Listing, root: str, snapshot: Snapshot, knowledge: Know
     report.rows_known += int(np.nansum(snapshot.row_counts[fresh]))
     report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & ~skipped]))
     for leaf in decision.leaves:
-        told = PredicateReport(listing.scan.sql(leaf.node))
+        told = PredicateReport(scan.sql(leaf.node))
         if leaf.clause is KEEP:
             told.why_not = why_no_clause(leaf.node, decision.indexes, knowledge.filters, knowledge.kinds)
         else:
             told.clause = str(leaf.clause)
-            told.files_skipped_alone = int((fresh & ~survivors(leaf.clause, records, files)).sum())
+            told.files_skipped_alone = int((fresh & ~survivors(leaf.clause, verdict.records, len(fresh))).sum())
             if not told.files_skipped_alone:
-                told.why_none = why_no_file(leaf.node, leaf.clause, records, fresh, listing.scan)
+                told.why_none = why_no_file(leaf.node, leaf.clause, verdict.records, fresh, scan)
         report.predicates.append(told)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,15 +12,16 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from data_skip.binding import Types, first_line, physical_fields
+from data_skip.binding import Binding, first_line
+from data_skip.clause import Mask
 from data_skip.collect import Collected, collect, with_expressions
-from data_skip.definition import Definition
 from data_skip.errors import DataSkipError
 from data_skip.footer import lift
 from data_skip.index import Index, Record
 from data_skip.progress import progress_bar
 from data_skip.sampling import Sample, spread
 from data_skip.spark.bridge import Listing, Scan
+from data_skip.spark.jvm import Jvm
 from data_skip.store import DeltaStore, FileKey
 from data_skip.store.delta import definition_field
 
@@ -61,7 +61,17 @@ class IndexReport:
         return "\n".join(lines)
 
 
-@dataclass
+@dataclass(frozen=True)
+class Target:
+    """The table that is indexed: its name for people, where its records go, and how to see what state it is in now."""
+
+    name: str
+    store: DeltaStore
+    jvm: Jvm
+    state: Callable[[], TableState]
+
+
+@dataclass(frozen=True)
 class TableState:
     """A table at one moment: how Spark reads it, and its files."""
 
@@ -69,56 +79,49 @@ class TableState:
     root: str
     scan: Scan
 
-    def list(self) -> tuple[Any, list[FileKey | None]]:
-        """The JVM's listing and the identity of each file, by its path relative to the root; None for one that lies elsewhere."""
-        java = self.scan.java.listing()
-        listing = Listing(java)
+    def list(self) -> tuple[Listing, list[FileKey | None]]:
+        """The listing and the identity of each file, by its path relative to the root; None for one that lies elsewhere."""
+        listing = self.scan.listing()
         start = f"{self.root}/"
         pairs = zip(listing.paths, listing.identities, strict=True)
         keys = [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
-        return java, keys
+        return listing, keys
 
 
 def index_files(
-    state: TableState,
-    again: Callable[[], TableState],
-    store: DeltaStore,
-    shim: Any,
-    definitions: Mapping[Index, tuple[Definition, Types]],
-    current: set[FileKey],
-    progress: bool,
-    name: str,
+    target: Target, state: TableState, bindings: Sequence[Binding], current: set[FileKey], progress: bool = False
 ) -> IndexReport:
-    """Collects and commits the records of every file that is not `current`. `again` gives the table's state after the pass."""
+    """Collects and commits the records of every file that is not `current`. `progress`: with a bar on the terminal."""
     start = time.perf_counter()
-    report = IndexReport(name, [str(index) for index in definitions])
+    report = IndexReport(target.name, [str(binding.index) for binding in bindings])
     now = time.time() * 1000
-    java, keys = state.list()
+    listing, keys = state.list()
     young = _young(keys, now)
     wanted = np.array([key is not None and key not in current and key not in young for key in keys], dtype=bool)
     report.files_current = sum(key in current for key in keys)
-    found = _lift(java, wanted, definitions)
+    found = _lift(listing, wanted, bindings)
     report.files_lifted = len(found)
     to_read = wanted.copy()
     to_read[list(found)] = False
-    found |= _read(state, java, to_read, list(definitions), shim, report, progress) if to_read.any() else {}
-    after = set(again().list()[1]) if wanted.any() else set()
+    if to_read.any():
+        with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
+            found |= _read(target, state, listing, to_read, bindings, report)
+    after = set(target.state().list()[1]) if wanted.any() else set()
     chosen = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
     report.files_young = len(young - current) + int(wanted.sum()) - len(chosen)
-    rows = [(key, found.get(i, Collected(records=[None] * len(definitions)))) for key, i in chosen]
-    _commit(store, rows, definitions, report)
+    rows = [(key, found.get(i, Collected(records=[None] * len(bindings)))) for key, i in chosen]
+    _commit(target.store, rows, bindings, report)
     report.seconds = time.perf_counter() - start
     return report
 
 
-def sample_of(state: TableState, shim: Any) -> Sample:
+def sample_of(state: TableState, jvm: Jvm) -> Sample:
     """A sample of a table's files, not read before it is asked."""
 
     def read() -> tuple[int, DataFrame]:
-        java, keys = state.list()
-        java.keepOnly(bytes(spread(len(keys)).astype("uint8")))
-        restricted = shim.restricted(state.frame._jdf.queryExecution().analyzed(), java, None)
-        return len(keys), DataFrame(restricted, state.frame.sparkSession)
+        listing = state.scan.listing()
+        listing.keep_only(spread(listing.count))
+        return listing.count, jvm.restricted(state.frame, listing)
 
     return Sample(read)
 
@@ -133,29 +136,26 @@ def _young(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
     return {key for key in files if now - resolution <= key.modification_time <= now + _HOUR}
 
 
-def _lift(java: Any, wanted: Any, definitions: Mapping[Index, tuple[Definition, Types]]) -> dict[int, Collected]:
+def _lift(listing: Listing, wanted: Mask, bindings: Sequence[Binding]) -> dict[int, Collected]:
     """What footers alone say of the wanted files, by the place of each in the listing."""
-    paths = Listing(java).paths if wanted.any() else []
+    paths = listing.paths if wanted.any() else []
     uris = {i: path for i, path in enumerate(paths) if wanted[i]}
-    return lift(uris, {index: definition for index, (definition, _) in definitions.items()})
+    return lift(uris, {binding.index: binding.definition for binding in bindings})
 
 
 def _read(
-    state: TableState, java: Any, wanted: Any, indexes: list[Index], shim: Any, report: IndexReport, progress: bool
+    target: Target, state: TableState, listing: Listing, wanted: Mask, bindings: Sequence[Binding], report: IndexReport
 ) -> dict[int, Collected]:
     """What one pass over the wanted files finds, by the place of each in the listing."""
-    spark = state.frame.sparkSession
-    hashes = np.frombuffer(bytes(java.hashes()), dtype=">i8").astype(np.int64).tolist()
+    indexes, hashes = [binding.index for binding in bindings], listing.hashes
     if len(set(hashes)) != len(hashes):
         raise DataSkipError(f"two files of {report.table} have paths with the same hash, by which they are told apart; rename one")
     malformed = MALFORMED if state.scan.description["format"] in _WITH_MALFORMED else None
-    plan = state.frame._jdf.queryExecution().analyzed()
-    java.keepOnly(bytes(wanted.astype("uint8")))
-    frame = DataFrame(shim.restricted(plan, java, malformed), spark)
+    listing.keep_only(wanted)
+    frame = target.jvm.restricted(state.frame, listing, malformed)
     failures: dict[Index, str] = {}
     try:
-        with progress_bar(spark, f"indexing {report.table}", progress):
-            found = collect(with_expressions(frame, indexes, malformed), indexes, failures)
+        found = collect(with_expressions(frame, indexes, malformed), indexes, failures)
     except (PySparkException, Py4JJavaError) as error:  # pyspark leaves some errors of tasks as they come
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
     report.unknown = {str(index): error for index, error in failures.items()}
@@ -163,20 +163,15 @@ def _read(
     return {place[hash_]: file for hash_, file in found.items()}
 
 
-def _commit(
-    store: DeltaStore,
-    rows: list[tuple[FileKey, Collected]],
-    definitions: Mapping[Index, tuple[Definition, Types]],
-    report: IndexReport,
-) -> None:
+def _commit(store: DeltaStore, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
     """One commit of all records. An unknown record is one whose fields are all null: it says that the file need not be collected again."""
     report.files_collected, report.rows = len(rows), sum(file.rows for _, file in rows)
     report.files_refused = sum(file.refused for _, file in rows)
     columns = {}
-    for i, (index, (definition, types)) in enumerate(definitions.items()):
-        type_ = physical_fields(index, types)
+    for i, binding in enumerate(bindings):
+        index, type_ = binding.index, binding.record_type
         records = [{} if file.refused or file.records[i] is None else file.records[i] for _, file in rows]
-        columns[definition_field(index.column, type_, definition)] = as_column(records, type_, index, report)
+        columns[definition_field(index.column, type_, binding.definition)] = as_column(records, type_, index, report)
     store.append([key for key, _ in rows], [file.rows for _, file in rows], columns)
 
 

@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import unquote
 
-from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from data_skip import casts, elements, tuples
@@ -27,7 +26,7 @@ from data_skip.index import Index
 from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
 from data_skip.report import QueryReport, Reports, ScanReport
 from data_skip.spark.bridge import Listing, Scan
-from data_skip.spark.jvm import shim
+from data_skip.spark.jvm import Jvm, session_id
 from data_skip.store import DeltaStore, Snapshot, StoreError
 from data_skip.table import Table
 
@@ -46,9 +45,7 @@ def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
     index_root: a folder for the indexes of tables beside whose data nothing may be written; by default each index lies
     in `_data_skip/` under the root of its table.
     """
-    if not hasattr(spark, "_jsparkSession"):
-        raise DataSkipError("data-skip works inside the JVM of a classic SparkSession; a Spark Connect session gives no access to it")
-    key = spark._jsparkSession.sessionUUID()
+    key = session_id(spark)
     with _sessions_lock:
         known = _sessions.get(key)
         if known is None or known.spark.sparkContext._jsc is None:
@@ -63,7 +60,7 @@ def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
 def disable(spark: SparkSession) -> None:
     """Takes data-skip out of a session; indexes stay where they are."""
     with _sessions_lock:
-        known = _sessions.pop(spark._jsparkSession.sessionUUID(), None)
+        known = _sessions.pop(session_id(spark), None)
     if known is not None:
         known._uninstall()
 
@@ -79,15 +76,13 @@ class Skipping:
         self._stores: dict[str, DeltaStore] = {}
         self._reports = Reports()
         self._logged: set[str] = set()
-        gateway = spark.sparkContext._gateway
-        ensure_callback_server_started(gateway)
-        self.shim = shim(gateway)
-        self.callback = _Callback(self)
-        self.shim.install(spark._jsparkSession, self.callback)
+        self._callback = _Callback(self)
+        self.jvm = Jvm(spark, self._callback)
+        self.jvm.install()
 
     def _uninstall(self) -> None:
-        self.callback.skipping = None
-        self.shim.uninstall(self.spark._jsparkSession)
+        self._callback.skipping = None
+        self.jvm.uninstall()
 
     def table(
         self,
@@ -152,21 +147,18 @@ class Skipping:
         """Takes away from a listing the files that need not be read, and says why."""
         return decide(listing, self.find, self._knowledge)
 
-    def answer(self, listing: Listing) -> str:
-        """For the JVM, which holds the listing: "decided". Keeps the report."""
+    def _decide_and_report(self, listing: Listing) -> str:
         report = self.decide(listing)
         for error in set(report.errors) - self._logged:
             self._logged.add(error)
             log.warning("data-skip keeps the files of %s that it is unsure of: %s", report.table, error)
-        self._reports.add(listing.execution_id or "(outside of a query)", listing.scan.java.number(), report)
+        self._reports.add(listing.execution_id or "(outside of a query)", listing.scan.number, report)
         return "decided"
 
-    def not_worth(self, listing: Listing) -> list[str]:
-        """For each pending predicate of a listing (of a join, or a sub-query) why it is not worth running what it needs; "" where it is."""
-        return not_worth(listing, self.find, self._knowledge)
+    def _not_worth(self, listing: Listing) -> str:
+        return "\n".join(not_worth(listing, self.find, self._knowledge))
 
-    def explain(self, scan: Scan) -> str:
-        """For the JVM: what `explain` says of a scan."""
+    def _explain(self, scan: Scan) -> str:
         found = self.find(scan.roots)
         if not found:
             return "no index"
@@ -219,17 +211,20 @@ class _Callback:
     def __init__(self, skipping: Skipping) -> None:
         self.skipping: Skipping | None = skipping
 
-    def apply(self, what: str, java: Any) -> Any:
-        """`list`: takes away from a Listing the files that need not be read (null: read all). `explain`: a scan to text.
+    def apply(self, what: str, java: Any) -> str | None:
+        """The answer to a question of the JVM; where there is none, None, and all files are read.
 
-        `pending`: why each of a Listing's pending predicates is not worth knowing, a line each; "" for those that are."""
+        what = "list", java a Listing: takes away the files that need not be read, and says "decided".
+        what = "pending", java a Listing: for each of its pending predicates a line, why it is not worth knowing; "" where it is.
+        what = "explain", java a SkippingFileIndex: its clause, for people.
+        """
         skipping = self.skipping
         if skipping is None:
             return "disabled" if what == "explain" else None
         try:
             if what == "explain":
-                return skipping.explain(Scan(java))
-            return skipping.answer(Listing(java)) if what == "list" else "\n".join(skipping.not_worth(Listing(java)))
+                return skipping._explain(Scan(java))
+            return skipping._decide_and_report(Listing(java)) if what == "list" else skipping._not_worth(Listing(java))
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:

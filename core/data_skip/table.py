@@ -12,15 +12,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from data_skip.binding import Types, another_reader, bind, changed, first_line
+from data_skip.binding import Binding, another_reader, bind, changed, first_line
 from data_skip.decide import usable
 from data_skip.definition import BY_POSITION, SUPPORTED_FORMATS, Definition
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.index import Index
-from data_skip.indexing import IndexReport, TableState, index_files, sample_of
+from data_skip.indexing import IndexReport, TableState, Target, index_files, sample_of
 from data_skip.indicators import Measured, matches, measured
 from data_skip.report import human
-from data_skip.spark.bridge import Listing, Scan
 from data_skip.store import DeltaStore, FileKey, Snapshot, StoreError
 
 if TYPE_CHECKING:
@@ -65,9 +64,8 @@ class Table:
 
     def _read_as_indexed(self) -> None:
         """Without a format: the reader that an existing index was collected with."""
-        root = self._skipping.shim.qualified(self._spark._jsparkSession, self.name).rstrip("/")
         try:
-            snapshot = self._skipping.store(root).snapshot()
+            snapshot = self._skipping.store(self._skipping.jvm.qualified(self.name)).snapshot()
         except StoreError:
             return
         for definition in (snapshot.definitions if snapshot else {}).values():
@@ -96,12 +94,11 @@ class Table:
 
     def _state(self) -> TableState:
         frame = self._frame()
-        java = self._skipping.shim.scan(frame._jdf.queryExecution().analyzed(), self._skipping.callback)
-        if java is None:
+        scan = self._skipping.jvm.scan(frame)
+        if scan is None:
             raise DataSkipError(
                 f"{self.name!r} is no table of files that Spark reads by itself (but a view, a stream, or another system's)"
             )
-        scan = Scan(java)
         roots = set(scan.roots[:1] if self._in_catalog else scan.roots)
         if len(roots) != 1:
             raise DataSkipError(f"{self.name!r} stands for {len(roots)} paths; an index belongs to one root folder: give that")
@@ -119,43 +116,47 @@ class Table:
             raise DataSkipError(f"create_index takes indexes, as MinMax('temp'), not {indexes!r}")
         state, snapshot = self._state(), self._snapshot()
         existing = snapshot.definitions if snapshot else {}
-        definitions: dict[Index, tuple[Definition, Types]] = {}
+        bindings: list[Binding] = []
         for index in self.fitted(*indexes):
-            if _stored(index, existing) is not None or index in definitions:
-                raise DataSkipError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
+            self._refuse_twice(index, existing)
+            if index in (binding.index for binding in bindings):
+                raise DataSkipError(f"{index} is asked for twice; once is enough")
             self._skipping.learn(index)
-            definitions[index] = bind(index, state.frame, state.scan, self._skipping.shim)
+            bindings.append(bind(index, state.frame, state.scan, self._skipping.jvm))
             for other in existing.values():
-                if why := another_reader(other, definitions[index][0]):
+                if why := another_reader(other, bindings[-1].definition):
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
                     raise DataSkipError(f"{self.name} has {other}, {why}; {advice}")
-        return self._index(state, definitions, set(), progress)
+        return self._index(state, bindings, set(), progress)
 
     def fitted(self, *indexes: Index) -> list[Index]:
         """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table."""
         snapshot = self._snapshot()
         for index in indexes:
-            if snapshot is not None and _stored(index, snapshot.definitions) is not None:
-                raise DataSkipError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
-        sample = sample_of(self._state(), self._skipping.shim)
+            self._refuse_twice(index, snapshot.definitions if snapshot else {})
+        sample = sample_of(self._state(), self._skipping.jvm)
         return [index.fitted(sample) for index in indexes]
+
+    def _refuse_twice(self, index: Index, existing: Mapping[str, Definition]) -> None:
+        if _stored(index, existing) is not None:
+            raise DataSkipError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
 
     def refresh(self, progress: bool = False) -> IndexReport:
         """Collects records of files that are new or changed since, for every index that this session knows."""
         state, snapshot = self._state(), self._snapshot()
         if snapshot is None or not snapshot.definitions:
             raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
-        definitions: dict[Index, tuple[Definition, Types]] = {}
+        bindings: list[Binding] = []
         for stored in snapshot.definitions.values():
             index = usable(stored, self._skipping.knowledge.kinds)
             if isinstance(index, str):
                 warnings.warn(index, DataSkipWarning, stacklevel=2)
                 continue
-            definitions[index] = bind(index, state.frame, state.scan, self._skipping.shim)
-            if why := changed(stored, definitions[index][0]):
+            bindings.append(bind(index, state.frame, state.scan, self._skipping.jvm))
+            if why := changed(stored, bindings[-1].definition):
                 raise DataSkipError(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
-        current = _complete(snapshot, [index.column for index in definitions])
-        report = self._index(state, definitions, current, progress)
+        current = _complete(snapshot, [binding.index.column for binding in bindings])
+        report = self._index(state, bindings, current, progress)
         self._tidy()
         return report
 
@@ -207,12 +208,12 @@ class Table:
                 frame = frame.where(where)
             except PySparkException as error:
                 raise DataSkipError(f"Spark does not understand {where!r} on {self.name}: {first_line(error)}") from error
-        scans = self._skipping.shim.skippingScans(frame._jdf.queryExecution().optimizedPlan())
+        scans = self._skipping.jvm.scans(frame)
         if not scans:
-            return Listing(self._state().scan.java.listing()).paths
-        listing = Listing(scans[0].listing())
+            return self._state().scan.listing().paths
+        listing = scans[0].listing()
         self._skipping.decide(listing)
-        return [path for path, kept in zip(listing.paths, listing.keep, strict=True) if kept]
+        return listing.kept
 
     def indicators(self, *wheres: str) -> Measured:
         """How well queries with these WHEREs skip, by the paper's indicators. Reads the whole table once, without skipping.
@@ -226,11 +227,10 @@ class Table:
             found = matches(self._frame(), list(reads))
         return measured(self.name, found, reads)
 
-    def _index(
-        self, state: TableState, definitions: dict[Index, tuple[Definition, Types]], current: set[FileKey], progress: bool
-    ) -> IndexReport:
+    def _index(self, state: TableState, bindings: list[Binding], current: set[FileKey], progress: bool) -> IndexReport:
+        target = Target(self.name, self._store, self._skipping.jvm, self._state)
         try:
-            return index_files(state, self._state, self._store, self._skipping.shim, definitions, current, progress, self.name)
+            return index_files(target, state, bindings, current, progress)
         except StoreError as error:
             raise DataSkipError(str(error)) from error
 

@@ -47,7 +47,6 @@ from data_skip.errors import DataSkipError
 from data_skip.index import Index, Record
 from data_skip.indexing import IndexReport, as_column
 from data_skip.session import Skipping, enable
-from data_skip.spark.bridge import Listing
 from data_skip.store import Snapshot
 
 Rows: TypeAlias = "Sequence[Mapping[str, Any]] | pa.Table | DataFrame"
@@ -197,10 +196,10 @@ class _Subject:
         return [np.array([rows[file][f"p{i}"] > 0 for file in self.files], dtype=bool) for i in range(len(predicates))]
 
     def _check(self, predicate: str, frame: DataFrame, matching: Mask) -> tuple[str, ...]:
-        scans = self.skipping.shim.skippingScans(frame._jdf.queryExecution().optimizedPlan())
+        scans = self.skipping.jvm.scans(frame)
         if not scans:
             return ()  # Spark finds no predicate left to ask about
-        listing = Listing(scans[-1].listing())
+        listing = scans[-1].listing()
         report = self.skipping.decide(listing)
         if problems := [*report.errors, *report.notes]:
             raise AssertionError(f"{self.index} cannot be used for `{predicate}`: {'; '.join(problems)}")

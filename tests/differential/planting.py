@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import data_skip
-from data_skip import collect, indexing, session
+from data_skip import collect, indexing
 from data_skip.spark import jvm
 from tests.differential.truth import kept_files
 
@@ -93,7 +93,7 @@ def planted_java(
     with ThreadPoolExecutor(1) as thread:
         try:
             patch.setattr(jvm, "files", lambda package: folder)
-            patch.setattr(session, "shim", jvm.shim.__wrapped__)
+            patch.setattr(jvm, "shim", jvm.shim.__wrapped__)
             skipping = thread.submit(data_skip.enable, session_).result()
             yield session_, lambda frame, predicate: thread.submit(kept_files, skipping, frame, predicate).result()[0]
         finally:

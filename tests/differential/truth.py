@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from data_skip import Skipping
-from data_skip.spark.bridge import Listing
 from tests.differential.strategies import Predicate
 
 BATCH = 100
@@ -40,10 +39,10 @@ def kept_files(skipping: Skipping, frame: DataFrame, predicate: str, errors: boo
 
     AssertionError where a filter or a clause raises, unless that is expected: its files are kept, but nobody would skip them.
     """
-    scans = skipping.shim.skippingScans(frame.where(predicate)._jdf.queryExecution().optimizedPlan())
+    scans = skipping.jvm.scans(frame.where(predicate))
     if not scans:
         return None
-    listing = Listing(scans[-1].listing())
+    listing = scans[-1].listing()
     report = skipping.decide(listing)
     assert errors or not report.errors, f"{predicate}: {report.errors}"
     kept, skipped = set(), set()

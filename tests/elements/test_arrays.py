@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from data_skip import BloomFilter, GapList, Hybrid, Index, MinMax, Prefix, Skipping, Suffix, ValueList
+from data_skip.expression import name_of
+from data_skip.testing import check_index
 from tests.support import Lake, files_read
 
 INTS = pa.list_(pa.int64())
@@ -148,7 +150,7 @@ def test_rows_that_outer_adds_are_kept(lake: Lake) -> None:
     for where in ("x IS NULL", "coalesce(x, 500) > 300", "NOT (x <=> 3)"):
         sql = f"SELECT k, x FROM t LATERAL VIEW OUTER explode(a) e AS x WHERE {where}"
         lake.query(sql)
-        assert not lake.skipping.shim.skippingScans(lake.spark.sql(sql)._jdf.queryExecution().optimizedPlan())
+        assert not lake.skipping.jvm.scans(lake.spark.sql(sql))
 
 
 def test_dataframe_explode(lake: Lake) -> None:
@@ -183,8 +185,8 @@ def test_equal_arrays_that_differ_are_not_taken_for_each_other(lake: Lake) -> No
     for array, follows in (("a", True), ("items.price", False)):
         sql = f"SELECT k FROM t WHERE EXISTS (SELECT 1 FROM explode(t.{array}) AS e(x) WHERE x > 60)"
         lake.query(sql)
-        scans = lake.skipping.shim.skippingScans(lake.spark.sql(sql)._jdf.queryExecution().optimizedPlan())
-        assert any("ArrayExists" in scan.listing().scan().description() for scan in scans) == follows
+        scans = lake.skipping.jvm.scans(lake.spark.sql(sql))
+        assert any(name_of(part) == "ArrayExists" for scan in scans for part in scan.predicate.walk()) == follows
 
 
 def test_columns_of_the_dataframe_api(lake: Lake) -> None:
@@ -205,8 +207,7 @@ def test_columns_of_the_dataframe_api(lake: Lake) -> None:
         (F.col("n.deep.x") == 2, {"hole", "none"}),
         (F.col("n").getField("deep").getField("x") == 2, {"hole", "none"}),
     ):
-        plan = lake.spark.table("t").where(column)._jdf.queryExecution().optimizedPlan()
-        assert files_read(lake.skipping, plan, lake.folder) == read, column
+        assert files_read(lake.skipping, lake.spark.table("t").where(column), lake.folder) == read, column
 
 
 def test_c13_two_leaves_may_be_met_by_different_elements(lake: Lake) -> None:
@@ -223,8 +224,6 @@ def test_c13_two_leaves_may_be_met_by_different_elements(lake: Lake) -> None:
     "index", [MinMax("a"), GapList("a"), ValueList("a"), Hybrid("a", threshold=2), BloomFilter("a", fpp=1e-4)], ids=str
 )
 def test_every_index_of_numbers(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory, index: Index) -> None:
-    from data_skip.testing import check_index
-
     rows = pa.table({"a": pa.array([[1, 2], [3, None], [], None, [100, 2], [50], [50, 51, 52], [None], [7] * 20, [-1]], INTS)})
     predicates = ["array_contains(a, 3)", "exists(a, x -> x = 50)", "get(a, 0) = 100", "arrays_overlap(a, array(1, 51))", "a IS NULL"]
     checked = check_index(index, rows, [*predicates, "NOT array_contains(a, 50)", "forall(a, x -> x = 7)"], spark)
@@ -233,8 +232,6 @@ def test_every_index_of_numbers(spark: SparkSession, skipping: Skipping, tmp_pat
 
 @pytest.mark.parametrize("index", [Prefix("s", 2), Suffix("s", 2), Prefix("s"), BloomFilter("s"), ValueList("s")], ids=str)
 def test_every_index_of_strings(spark: SparkSession, index: Index) -> None:
-    from data_skip.testing import check_index
-
     rows = pa.table({"s": pa.array([["abc", "abd"], ["xyz"], [], None, [None, ""], ["a"], ["zzz", "abc"]], pa.list_(pa.string()))})
     predicates = ["array_contains(s, 'xyz')", "get(s, 0) = 'xyz'", "exists(s, x -> x IN ('xyz', 'q'))"]
     checked = check_index(index, rows, [*predicates, "NOT exists(s, x -> x LIKE 'a%')", "exists(s, x -> x LIKE 'x%z')"], spark)

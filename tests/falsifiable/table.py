@@ -83,7 +83,7 @@ def write(lake: Lake) -> DataFrame:
 
 def read(lake: Lake, frame: DataFrame) -> str:
     """The files that the scan of a DataFrame reads, in letters."""
-    return _letters(files_read(lake.skipping, frame._jdf.queryExecution().optimizedPlan(), lake.folder))
+    return _letters(files_read(lake.skipping, frame, lake.folder))
 
 
 def matching(lake: Lake, predicates: list[str]) -> list[str]:

@@ -32,8 +32,7 @@ def check(lake: Lake, where: str, read: str | None = None, **by_kind: str | None
 
 def read_by_kind(lake: Lake, frame: Any) -> dict[str, set[str]]:
     """The files that a DataFrame reads where Spark prunes by one kind of index at a time."""
-    plan = frame._jdf.queryExecution().optimizedPlan()
-    if not lake.skipping.shim.skippingScans(plan):  # Spark decided the predicate without looking at the table
+    if not lake.skipping.jvm.scans(frame):  # Spark decided the predicate without looking at the table
         return {"Spark": {path.rpartition("/")[2] for path in frame.inputFiles()}}
     errors = [error for scan in lake.skipping.report().scans for error in scan.errors]
     assert errors == []
@@ -41,7 +40,7 @@ def read_by_kind(lake: Lake, frame: Any) -> dict[str, set[str]]:
     found = {}
     for kind in sorted({definition.kind for definition in snapshot.definitions.values()}):
         with only(lake, kind):
-            found[kind] = files_read(lake.skipping, plan, lake.folder)
+            found[kind] = files_read(lake.skipping, frame, lake.folder)
     return found
 
 

@@ -12,7 +12,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping, ValueList
-from data_skip.spark.bridge import Listing
 from tests.support import Lake, rows_of
 
 ALL = {"low.parquet", "mid.parquet", "high.parquet", "void.parquet"}
@@ -51,10 +50,10 @@ def scans(lake: Lake) -> Callable[[str], list[set[str]]]:
 
 def read_by_scan(lake: Lake, sql: str) -> list[set[str]]:
     found = []
-    for scan in lake.skipping.shim.skippingScans(lake.spark.sql(sql)._jdf.queryExecution().optimizedPlan()):
-        listing = Listing(scan.listing())
+    for scan in lake.skipping.jvm.scans(lake.spark.sql(sql)):
+        listing = scan.listing()
         lake.skipping.decide(listing)
-        found.append({Path(path).name for path, kept in zip(listing.paths, listing.keep, strict=True) if kept})
+        found.append({Path(path).name for path in listing.kept})
     return found
 
 

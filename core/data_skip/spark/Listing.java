@@ -23,7 +23,6 @@ public final class Listing {
   private final scala.collection.immutable.Seq directories;
   private final List files = new ArrayList();
   private final byte[] keep;
-  private boolean dry;
   private int[] slots;
 
   /** @param scan the FileIndex that gave these directories, for Python to ask. */
@@ -38,12 +37,6 @@ public final class Listing {
     }
     this.keep = new byte[files.size()];
     keepAll();
-  }
-
-  /** For a question only: files are taken away without looking whether they have changed since they were listed. */
-  public Listing dry() {
-    dry = true;
-    return this;
   }
 
   public FileIndex scan() {
@@ -166,7 +159,7 @@ public final class Listing {
     Freshness freshness = new Freshness(session.sessionState().newHadoopConf());
     for (int i = 0; i < slots.length; i++) {
       if (slots[i] < 0 || !skipped.get(slots[i])) continue;
-      if (dry || freshness.holds(file(i))) keep[i] = 0; else changed.set(slots[i]);
+      if (freshness.holds(file(i))) keep[i] = 0; else changed.set(slots[i]);
     }
     return changed.toByteArray();
   }

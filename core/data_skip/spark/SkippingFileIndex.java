@@ -187,7 +187,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
 
   /** The scan with the predicates that were pending, as far as running their small sides is allowed, and worth it: that is for Python to say. */
   private SkippingFileIndex resolved(scala.collection.immutable.Seq all) {
-    Object said = pending.isEmpty() ? null : python.apply("pending", new Listing(this, session(), all).dry());
+    Object said = pending.isEmpty() ? null : python.apply("pending", new Listing(this, session(), all));
     if (said == null) return this;
     List notes = new ArrayList();
     try {

@@ -51,6 +51,15 @@ class Scan:
             self._settings[keys] = json.loads(self.java.settings(",".join(keys)))
         return self._settings[keys]
 
+    @property
+    def number(self) -> int:
+        """Tells the scans of a query apart."""
+        return int(self.java.number())
+
+    def listing(self) -> Listing:
+        """The files that Spark would read now."""
+        return Listing(self.java.listing())
+
     @cached_property
     def evaluator(self) -> Any:
         """The Evaluator of the JVM, over the nodes of this scan's tree."""
@@ -212,6 +221,16 @@ class Listing:
         """Spark's number of the running query; "" outside of one."""
         return str(self.java.executionId())
 
+    @cached_property
+    def count(self) -> int:
+        """How many files there are."""
+        return int(self.java.count())
+
+    @cached_property
+    def total_bytes(self) -> int:
+        """Their size."""
+        return int(self.java.bytes())
+
     def present(self, snapshot: Snapshot, root: str) -> Mask:
         """Which file versions of an index's snapshot, of the table at this root, are listed."""
         bits = self.java.present(snapshot.id)
@@ -236,16 +255,35 @@ class Listing:
         changed = self.java.skip(np.packbits(versions, bitorder="little").tobytes())
         return versions & ~_flags(changed, len(versions))
 
+    def keep_all(self) -> None:
+        """Takes back what was taken away."""
+        self.java.keepAll()
+
+    def keep_only(self, chosen: Mask) -> None:
+        """Takes away all files but those chosen."""
+        self.java.keepOnly(chosen.astype("uint8").tobytes())
+
     @property
     def keep(self) -> Mask:
         """Which of `paths` are to be read."""
         return np.frombuffer(bytes(self.java.keep()), dtype=np.uint8) == 1
+
+    @property
+    def kept(self) -> list[str]:
+        """The paths that are to be read."""
+        return [path for path, kept in zip(self.paths, self.keep, strict=True) if kept]
 
     @cached_property
     def paths(self) -> list[str]:
         """The path of each file, as `_metadata.file_path` has it: an escaped URI."""
         text = bytes(self.java.paths()).decode("utf-8")
         return text.split("\n") if text else []
+
+    @property
+    def hashes(self) -> list[int]:
+        """Spark's xxhash64 of each path."""
+        found: list[int] = np.frombuffer(bytes(self.java.hashes()), dtype=">i8").astype(np.int64).tolist()
+        return found
 
     @cached_property
     def identities(self) -> list[tuple[int, int]]:

@@ -1,10 +1,17 @@
-"""The JVM side: Java sources that ship with this package, compiled inside the running session."""
+"""The JVM side: Java sources that ship with this package, compiled inside the running session, and what Python asks of them."""
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame, SparkSession
+
+from data_skip.errors import DataSkipError
+from data_skip.spark.bridge import Listing, Scan
 
 # In order of use: each class sees those before it, through the class loader that is its parent.
 SOURCES = (
@@ -12,6 +19,56 @@ SOURCES = (
     *("KnownFiles", "Freshness", "Listing", "ChosenFiles", "SmallSide", "KeyPredicates", "Pending", "SkippingFileIndex"),
     *("Groups", "Generators", "SkippingRule", "Shim"),
 )
+
+
+class Jvm:
+    """The JVM of one session: all that data-skip asks it about plans, and about DataFrames by their plans."""
+
+    def __init__(self, spark: SparkSession, callback: Any) -> None:
+        """`callback` implements java.util.function.BiFunction: the JVM calls it while it plans and runs queries."""
+        gateway = spark.sparkContext._gateway
+        ensure_callback_server_started(gateway)
+        self._session = spark._jsparkSession
+        self._callback = callback
+        self._shim = shim(gateway)
+
+    def install(self) -> None:
+        """From now on the session's queries skip files."""
+        self._shim.install(self._session, self._callback)
+
+    def uninstall(self) -> None:
+        """They no longer do."""
+        self._shim.uninstall(self._session)
+
+    def qualified(self, path: str) -> str:
+        """The path that Spark reads for a path as users write it: an escaped URI without a slash at its end."""
+        return str(self._shim.qualified(self._session, path)).rstrip("/")
+
+    def scan(self, frame: DataFrame) -> Scan | None:
+        """The scan of a DataFrame that merely selects from one table of files, with no predicate; None for another DataFrame."""
+        java = self._shim.scan(frame._jdf.queryExecution().analyzed(), self._callback)
+        return None if java is None else Scan(java)
+
+    def scans(self, frame: DataFrame) -> list[Scan]:
+        """The scans of a DataFrame that skip files, as Spark optimised it."""
+        return [Scan(java) for java in self._shim.skippingScans(frame._jdf.queryExecution().optimizedPlan())]
+
+    def expression(self, frame: DataFrame) -> dict[str, Any] | None:
+        """The last column of a DataFrame, as a tree over its table's columns; None where it is more than an expression over one row."""
+        encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
+        return None if encoded is None else json.loads(encoded)
+
+    def restricted(self, frame: DataFrame, listing: Listing, malformed: str | None = None) -> DataFrame:
+        """The DataFrame over the files of a listing that are kept. `malformed`: a column for the text of records that cannot be parsed."""
+        java = self._shim.restricted(frame._jdf.queryExecution().analyzed(), listing.java, malformed)
+        return DataFrame(java, frame.sparkSession)
+
+
+def session_id(spark: SparkSession) -> str:
+    """Spark's own id of a session. DataSkipError for a session whose JVM cannot be reached."""
+    if not hasattr(spark, "_jsparkSession"):
+        raise DataSkipError("data-skip works inside the JVM of a classic SparkSession; a Spark Connect session gives no access to it")
+    return str(spark._jsparkSession.sessionUUID())
 
 
 @cache
