@@ -17,7 +17,7 @@ from data_skip import filters
 from data_skip.clause import Clause
 from data_skip.expression import Call, Expression, Literal, predicate
 from data_skip.filters import Indexes, Spark, implied_clause
-from data_skip.monotone import rule_of
+from data_skip.narrowing import rule_of
 from data_skip.satisfying import jointly_satisfying, speak_of
 from data_skip.spark_types import FRACTIONAL, INTEGRAL, TIMES, WHOLE, arrow_type
 from data_skip.value_set import Interval, ValueSet

@@ -14,45 +14,18 @@ An OR may have very many operands, as the rows of a join: who can serve it as a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-
+from data_skip.ask_spark import Spark as Spark  # filters of plugins import it from here
 from data_skip.clause import KEEP, Clause, Named
-from data_skip.expression import Call, Expression, Literal
+from data_skip.expression import Expression
 from data_skip.index import BoundIndex, Index
-from data_skip.monotone import AskSpark
 
 ANY = "*"
 _MARK = "data_skip_nodes"
-
-
-class Spark(AskSpark, Protocol):
-    """The Spark that planned the query, for filters that need an answer about its semantics."""
-
-    def truth(self, node: Expression, target: Expression, values: pa.Array) -> npt.NDArray[np.uint8] | None:
-        """For each value of the target, whether the node is true: 0 no (false or null), 1 yes, 2 Spark raises an error.
-
-        None where the node needs more than the target: another column, a subquery, a Python function."""
-
-    def may_be(self, node: Expression, program: str, columns: list[pa.Array]) -> npt.NDArray[np.bool_]:
-        """For each file, whether the node may be true there: see Ranges.java, and ranges.py."""
-
-    def cast(self, cast: Call, values: pa.Array) -> list[Literal] | None:
-        """What a cast, which need not stand in the query, gives of values of its operand; None where one of them raises an error."""
-
-    def value(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
-        """The number that a node of the query gives where expressions in it have these values, in arrays of one.
-
-        None where it is NULL or an error, or needs more than these expressions."""
-
-    def sql(self, node: Expression) -> str:
-        """The node as Spark writes it in SQL, for people."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +35,9 @@ class Indexes:
     bound: tuple[BoundIndex, ...]
     spark: Spark
     implied: Callable[[Expression], Clause] = lambda predicate: KEEP
-    """The clause of another predicate, which some row (or some element, see elements.py) of every file satisfies that holds a
-    row satisfying the node: what all filters say of it; KEEP where they say nothing."""
+    """What all filters say of another predicate, for a filter that knows what its node implies; KEEP where they say nothing.
+
+    Of every row that satisfies the node, the other predicate must be true, or true of one of its elements (see elements.py)."""
 
     def of(self, kind: type[Index]) -> Iterator[BoundIndex]:
         """All indexes of a class."""

@@ -2,7 +2,8 @@
 
 A claim (`Rule`) is about a call of which some operands may vary, the others being constants: in each operand that may vary, all
 others being held, the function never turns, and the values at which it has a value (neither raises an error nor gives NULL) are
-one stretch. Every claim is made under what stands in it, and for dates and times of the years 1 to 9999 only. It is used twice:
+one stretch. Every claim is made under the conditions that stand in it, and for dates and times of the years 1 to 9999 only. What is left
+of a claim for the constants and types of one call, narrowing.py says. It is used twice:
 
 - preimage.py: `f(x) op c` as a range of x, found by bisection, asking Spark for f at some 64 points. For claims without conditions.
 - ranges.py: the range of f in a file, from Spark's answers at the corners of the ranges of its operands there.
@@ -10,65 +11,38 @@ one stretch. Every claim is made under what stands in it, and for dates and time
 
 from __future__ import annotations
 
-import math
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
-
-from data_skip.datetime_pattern import parse_pattern
-from data_skip.expression import Call, Expression, Literal
-from data_skip.spark_types import FRACTIONAL, INTEGRAL, TIMES, is_decimal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from data_skip.preimage import Bisection
-
-
-class AskSpark(Protocol):
-    """The Spark that planned the query; see Evaluator.java."""
-
-    def bisect(self, function: Expression, constant: Literal, target: Expression, checked: list[Call]) -> Bisection | None:
-        """Where a monotone function of the target reaches and passes a constant; None where Spark cannot say.
-
-        The calls `checked` are evaluated in the form that raises an error where they overflow."""
-
-    def dates_ascend(self, zone: str) -> bool:
-        """Whether local dates never go back in a time zone."""
-
-    def fixed_offset(self, zone: str) -> bool:
-        """Whether a time zone has one offset from UTC, always."""
+    pass
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Where a function is monotone.
+    """A claim about a function: where it is monotone, and what to mind. `zone` is the time zone of the call that it is about."""
 
-    operands: which may vary, None: all. checked: where it overflows it may wrap round, so Spark is asked in ANSI mode. inexact: it is
-    right to one unit in the last place, and may turn within that. cuts: ordinals (see Domain.java) of the only varying operand at which it
-    may turn: it is monotone, or NULL throughout, from one to just before the next. The rest are conditions (see Conditions.java):
-    finite: no infinity. nonzero: not for the second operand. offset: the time zone has one offset in the range. period: the range lies
-    within one, in local time. seconds: the operand is seconds since 1970. text: years of four digits, which order as text. shared: that
-    many first characters are the same in the whole range. truncated, floored: divided by that, the range has one whole quotient, by
-    cutting or by rounding down. And how much wider the range of the result is than between its corners: days: to whole local days.
-    slack: by that much on either side.
-    """
-
-    operands: tuple[int, ...] | None = None
-    checked: bool = False
-    inexact: bool = False
-    cuts: tuple[int, ...] = ()
-    finite: bool = False
-    nonzero: bool = False
-    offset: bool = False
-    period: str = ""
-    seconds: bool = False
-    text: bool = False
-    shared: int = 0
-    truncated: int = 0
-    floored: int = 0
-    days: bool = False
-    slack: float = 0
+    operands: tuple[int, ...] | None = None  # those that may vary; None: all
+    checked: bool = False  # it may wrap round where it overflows, so Spark is asked in ANSI mode, which raises an error
+    inexact: bool = False  # it is right to one unit in the last place, and may turn within that
+    cuts: tuple[int, ...] = ()  # the ordinals (see Domain.java) where it may turn; from one to the next it is monotone, or NULL throughout
     zone: str | None = None
+
+    # Conditions on the ranges of its operands in a file: Conditions.java looks whether they hold.
+    finite: bool = False  # no infinity
+    nonzero: bool = False  # no 0 in the second operand
+    offset: bool = False  # one offset from UTC
+    period: str = ""  # within one such period of local time: "year", "week from sunday", ...
+    seconds: bool = False  # seconds since 1970 of the years 1 to 9999
+    text: bool = False  # years of four digits, which order as text
+    shared: int = 0  # texts whose first so many characters are the same
+    truncated: int = 0  # one whole quotient by this number, cut towards 0
+    floored: int = 0  # one whole quotient by this number, rounded down
+
+    # The range of the result is wider than between its corners:
+    days: bool = False  # by what makes whole local days of it
+    slack: float = 0  # by this on either side
 
     @property
     def everywhere(self) -> bool:
@@ -81,8 +55,6 @@ _FIRST = Rule((0,))
 _ARITHMETIC = Rule(checked=True, finite=True)  # of infinities, a sum or product may be NaN
 _ONE: int = struct.unpack(">q", struct.pack(">d", 1.0))[0]  # the ordinal of 1.0
 _LOGARITHM = Rule((0,), inexact=True, cuts=(1,))  # NULL up to 0
-_DAYS_OR_LONGER = ("YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MM", "MON", "WEEK", "DAY", "DD")
-_FAR = 10**8  # days: beyond, a sum of days may wrap round into the calendar
 
 RULES: dict[str, Rule] = {
     # Numbers. Floating point arithmetic rounds to nearest, which keeps weak order.
@@ -163,161 +135,4 @@ CASTS: dict[tuple[str, str], Rule] = {
     ("date", "string"): replace(_FIRST, text=True),
     ("timestamp_ntz", "string"): replace(_FIRST, text=True),
     ("timestamp", "string"): replace(_FIRST, text=True, offset=True),
-}
-
-
-def kind(type_: str) -> str:
-    """`integral`, `fractional`, `decimal` or the type itself."""
-    if type_ in INTEGRAL:
-        return "integral"
-    if type_ in FRACTIONAL:
-        return "fractional"
-    return "decimal" if is_decimal(type_) else type_
-
-
-def rule_of(call: Call, spark: AskSpark) -> Rule | None:
-    """What is claimed of a call, with the conditions that its constants leave; None: nothing."""
-    rule = CASTS.get((kind(call.operands[0].type), kind(call.type))) if call.name == "Cast" else RULES.get(call.name)
-    if rule is None:
-        return None
-    constants = {i: operand for i, operand in enumerate(call.operands) if isinstance(operand, Literal)}
-    varying = tuple(i for i in range(len(call.operands)) if i not in constants)
-    if not varying or (rule.operands is not None and not set(varying) <= set(rule.operands)):
-        return None
-    if any(constant.value is None for constant in constants.values()):
-        return None
-    if any(kind(call.operands[i].type) not in _ORDERED_KINDS for i in varying):
-        return None
-    if rule.finite:
-        rule = _arithmetic(call, rule, varying, constants)
-    elif narrow := _NARROW.get(call.name):
-        rule = narrow(call, rule, spark)
-    return rule and _in_zone(call, rule, spark)
-
-
-_ORDERED_KINDS = ("integral", "fractional", "decimal", "boolean", "string", "binary", *TIMES)
-
-
-def _arithmetic(call: Call, rule: Rule, varying: tuple[int, ...], constants: dict[int, Literal]) -> Rule | None:
-    if any(kind(part.type) not in ("integral", "fractional", "decimal") for part in (call, *call.operands)):
-        return None
-    if 1 in constants and rule.nonzero:
-        if constants[1].value == 0:
-            return None
-        rule = replace(rule, nonzero=False)
-    if not any(operand.type in FRACTIONAL for operand in call.operands):
-        return replace(rule, finite=False)
-    if not all(math.isfinite(c.value) for c in constants.values()) or (
-        call.name == "Multiply" and any(c.value == 0 for c in constants.values())
-    ):
-        return None
-    return replace(rule, finite=len(varying) > 1)
-
-
-def _in_zone(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    """The rule for the call's own time zone."""
-    if not rule.offset and not rule.period and not rule.days:
-        return rule
-    if not rule.seconds and "timestamp" not in (call.type, *(operand.type for operand in call.operands)):
-        return replace(rule, offset=False)  # dates, and times without a zone
-    zone = call.time_zone
-    if zone is None:
-        return None
-    return replace(rule, zone=zone, offset=rule.offset and not spark.fixed_offset(zone))
-
-
-def _by_days(call: Call, rule: Rule, spark: AskSpark) -> Rule:
-    """What depends on the local date only goes on growing where dates do."""
-    zone = call.time_zone
-    return replace(rule, offset=False) if rule.offset and zone is not None and spark.dates_ascend(zone) else rule
-
-
-def _cast(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    if (call.operands[0].type, call.type) == ("timestamp_ntz", "timestamp"):  # a time that the clocks leave out is a later one
-        zone = call.time_zone
-        return rule if zone is not None and spark.fixed_offset(zone) else None
-    return _by_days(call, rule, spark) if call.type == "date" else rule
-
-
-def _some_days(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    return None if any(isinstance(o, Literal) and o.type in INTEGRAL and abs(o.value) > _FAR for o in call.operands) else rule
-
-
-def _exact_interval(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    return None if call.operands[1].type == "interval" else rule  # of months besides
-
-
-def _unit(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    unit = str(call.parameter("unit")).upper()
-    if call.name == "TimestampAdd" and unit in ("MONTH", "QUARTER", "YEAR"):
-        return _by_days(call, replace(rule, operands=(1,), days=True), spark)
-    return rule if unit in ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK") else None
-
-
-def _divided(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    """The remainder of a division by a positive whole number."""
-    match call.operands:
-        case [_, Literal(int() as by)] if call.type in INTEGRAL and by > 0:
-            return replace(rule, truncated=by) if call.name == "Remainder" else replace(rule, floored=by)
-    return None
-
-
-def _of_time(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    return rule if call.operands[0].type in TIMES else None
-
-
-def _truncated(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    unit = str(call.operands[0].value).upper() if isinstance(call.operands[0], Literal) else ""
-    if unit in ("SECOND", "MILLISECOND", "MICROSECOND"):
-        return replace(rule, offset=False)
-    return _by_days(call, rule, spark) if unit in _DAYS_OR_LONGER else rule if unit in ("HOUR", "MINUTE") else None
-
-
-def _from_start(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    """From the first character, or from one before which all texts of a range are the same."""
-    match call.operands[1:]:
-        case [Literal(0 | 1), Literal(int())] if call.type in ("string", "binary"):
-            return rule
-        case [Literal(int() as first), Literal(int())] if call.type == "string" and first > 1:
-            return replace(rule, shared=first - 1)
-    return None
-
-
-def _after_constants(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    """Of one text, before which there are constants, and after which there is nothing."""
-    place = next(i for i, operand in enumerate(call.operands) if not isinstance(operand, Literal))
-    after = call.operands[place + 1 :]
-    return rule if call.type == "string" and all(isinstance(o, Literal) and o.value == "" for o in after) else None
-
-
-def _positive(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    """A power by, or a logarithm to, a positive number: others have poles, or are NULL, and tell 0.0 from -0.0."""
-    constant = call.operands[1 if call.name == "Pow" else 0]
-    held = isinstance(constant, Literal) and 0 < constant.value < math.inf and (call.name == "Pow" or constant.value != 1)
-    return rule if held else None
-
-
-def _formatted(call: Call, rule: Rule, spark: AskSpark) -> Rule | None:
-    match call.operands[1]:
-        case Literal(str() as text) if (pattern := parse_pattern(text)) is not None:
-            if pattern.period:
-                return replace(rule, period=pattern.period)
-            return rule if pattern.clock else _by_days(call, rule, spark)
-    return None
-
-
-# What a call's constants and types leave of a rule.
-_NARROW: dict[str, Callable[[Call, Rule, AskSpark], Rule | None]] = {
-    "Cast": _cast,
-    **dict.fromkeys(("Remainder", "Pmod"), _divided),
-    **dict.fromkeys(("TimestampAddYMInterval", "MonthsBetween"), _by_days),
-    **dict.fromkeys(("DateAdd", "DateSub"), _some_days),
-    **dict.fromkeys(("TimeAdd", "TimestampAddInterval"), _exact_interval),
-    **dict.fromkeys(("TimestampAdd", "TimestampDiff"), _unit),
-    **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp"), _of_time),
-    **dict.fromkeys(("Pow", "Logarithm"), _positive),
-    "TruncTimestamp": _truncated,
-    "Substring": _from_start,
-    "Concat": _after_constants,
-    **dict.fromkeys(("DateFormatClass", "FromUnixTime"), _formatted),
 }

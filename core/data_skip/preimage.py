@@ -6,13 +6,14 @@ import struct
 from decimal import Decimal
 from typing import Any
 
+from data_skip.ask_spark import Spark
 from data_skip.expression import Call, Expression, Literal
-from data_skip.monotone import AskSpark, rule_of
+from data_skip.narrowing import rule_of
 from data_skip.spark_types import FRACTIONAL, is_decimal, precision_and_scale
 from data_skip.value_set import Interval, ValueSet, union
 
 
-def checked_calls(function: Expression, target: Expression, spark: AskSpark) -> list[Call] | None:
+def checked_calls(function: Expression, target: Expression, spark: Spark) -> list[Call] | None:
     """Which calls of a chain of functions, all monotone everywhere, from the target to `function`, are to be checked; None: it is none."""
     checked: list[Call] = []
     while function != target:
@@ -26,38 +27,7 @@ def checked_calls(function: Expression, target: Expression, spark: AskSpark) -> 
     return checked
 
 
-class Bisection:
-    """f has a value on the ordinals [first, last]; f(x) >= c from `reached`, f(x) > c from `passed` (<=, < where decreasing).
-
-    nan: the sign of f(NaN) - c; None where it has no value. strict: f(NULL) is NULL.
-    """
-
-    def __init__(self, first: int, reached: int, passed: int, last: int, increasing: bool, strict: bool, nan: int | None) -> None:
-        self.first, self.reached, self.passed, self.last = first, reached, passed, last
-        self.increasing, self.strict, self.nan = increasing, strict, nan
-
-    def where(self, operator: str) -> list[tuple[int, int]]:
-        """Closed ranges of ordinals at which `f(x) operator c` is true."""
-        below, equal, above = (self.first, self.reached - 1), (self.reached, self.passed - 1), (self.passed, self.last)
-        parts = {-1: below, 0: equal, 1: above} if self.increasing else {1: below, 0: equal, -1: above}
-        return [parts[sign] for sign in _SIGNS[operator]]
-
-    def of_nan(self, operator: str) -> bool:
-        """Whether `f(NaN) operator c` may be true."""
-        return self.nan is None or self.nan in _SIGNS[operator]
-
-
-_SIGNS = {
-    "LessThan": (-1,),
-    "LessThanOrEqual": (-1, 0),
-    "EqualTo": (0,),
-    "NotEqualTo": (-1, 1),
-    "GreaterThanOrEqual": (0, 1),
-    "GreaterThan": (1,),
-}
-
-
-def preimage(operator: str, function: Expression, constant: Literal, target: Expression, spark: AskSpark) -> ValueSet | None:
+def preimage(operator: str, function: Expression, constant: Literal, target: Expression, spark: Spark) -> ValueSet | None:
     """The values of the target for which `function operator constant` can be true; None where that is not known."""
     if function == target or constant.value is None or (checked := checked_calls(function, target, spark)) is None:
         return None

@@ -23,10 +23,10 @@ import pyarrow.compute as pc
 from data_skip.clause import Clause, Computed, Field
 from data_skip.expression import Call, Expression, Literal
 from data_skip.filters import Spark
-from data_skip.monotone import Rule, rule_of
+from data_skip.monotone import Rule
+from data_skip.narrowing import rule_of
 
 _KNOWN, _VALUES, _NULL, _NAN = 1, 2, 4, 8  # see Ranges.mayBe
-ONE_VALUE = "where it has one value"  # how the text of such a clause ends
 _COMPARISONS = ("EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "In", "StartsWith")
 _LOGIC = (*_COMPARISONS, "And", "Or", "Not", "IsNull", "IsNotNull", "IsNaN", "Greatest", "Least", "Coalesce", "If", "CaseWhen")
 
@@ -45,6 +45,14 @@ class Bounds:
     def fields(self) -> tuple[Field, ...]:
         """All of them."""
         return (self.low, self.high, self.value_count, self.null_count, self.nan_count)
+
+
+@dataclass(frozen=True, eq=False)
+class WhereConstant(Computed):
+    """A clause that is unknown of files in which its expressions have more than one value."""
+
+    def __str__(self) -> str:
+        return f"{self.text} where it has one value"
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ def within_ranges(
         return pa.array(answers, mask=~asked)
 
     fields = tuple(field for target in targets for field in known[target].fields)
-    return Bounded(Computed(text if monotone else f"{text} {ONE_VALUE}", fields, may_match), monotone)
+    return Bounded((Computed if monotone else WhereConstant)(text, fields, may_match), monotone)
 
 
 def _describe(

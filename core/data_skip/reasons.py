@@ -9,14 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from data_skip.clause import KEEP, Clause, Mask, Records
+from data_skip.clause import KEEP, AllOf, Clause, Mask, Records
 from data_skip.elements import indexed
 from data_skip.expression import Call, Column, Expression, name_of
 from data_skip.filters import Filters, Indexes, Spark
 from data_skip.index import BoundIndex, Index
 from data_skip.merging import generate_clause
-from data_skip.monotone import Rule, rule_of
-from data_skip.ranges import ONE_VALUE
+from data_skip.monotone import Rule
+from data_skip.narrowing import rule_of
+from data_skip.ranges import WhereConstant
 
 _BY_SPARK = "Spark has pruned the partitions itself"
 # What is tried, and those of plugins: other indexes serve what one of these does. Of a length that would be chosen from the data.
@@ -60,7 +61,7 @@ def why_no_file(node: Expression, clause: Clause, records: Records, fresh: Mask,
     if name_of(node) == "IsNotNull":
         return "every file holds a value"
     calls = [(call, rule_of(call, spark)) for call in node.walk() if isinstance(call, Call) and call != node and _columns([call])]
-    if str(clause).endswith(ONE_VALUE):
+    if _tells_of_constants_only(clause):
         turning = [spark.sql(call) for call, rule in calls if rule is None]
         reason = f"{turning[-1] if turning else 'it'} is not monotone, and no file holds one value only"
         return f"{reason}; a ValueList would serve it" if len(_columns([node])) == 1 else reason
@@ -87,8 +88,13 @@ def _would_serve(
             continue
         clause = generate_clause(node, Indexes((*indexes.bound, *made), indexes.spark), filters).clause
         used = {field.index for field in clause.fields()}
-        if clause is not KEEP and not str(clause).endswith(ONE_VALUE) and used >= {one.index.column for one in made}:
+        if clause is not KEEP and not _tells_of_constants_only(clause) and used >= {one.index.column for one in made}:
             yield " and ".join(f"{name}({column})" for column in columns)
+
+
+def _tells_of_constants_only(clause: Clause) -> bool:
+    """Whether nothing follows from the clause of a leaf for a file with more than one value."""
+    return all(isinstance(part, WhereConstant) for part in (clause.parts if isinstance(clause, AllOf) else (clause,)))
 
 
 def _where(rule: Rule) -> str:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from data_skip.ask_spark import Spark
 from data_skip.expression import Call, Expression, Literal, Opaque, name_of
 from data_skip.like import PARTS, affixes
-from data_skip.monotone import AskSpark
 from data_skip.preimage import preimage
 from data_skip.spark_types import WHOLE, has_collation
 from data_skip.value_set import EVERYTHING, NOTHING, NULL_ONLY, ValueSet, compared, intersection, points, prefixed, union, whole
@@ -21,13 +21,13 @@ _RANGES = ("EqualTo", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThan
 _MOST_PREIMAGES = 100  # of an IN list over a function: one question to Spark each
 
 
-def satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueSet | None:
+def satisfying(node: Expression, target: Expression, spark: Spark) -> ValueSet | None:
     """The values of `target` for which the normalised leaf can be true; None where that is unknown, or not about the target alone."""
     values = _satisfying(node, target, spark)
     return whole(values) if values is not None and target.type in WHOLE else values
 
 
-def _satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueSet | None:
+def _satisfying(node: Expression, target: Expression, spark: Spark) -> ValueSet | None:
     if has_collation(target.type):
         return _null_tests(node, target)
     match node:
@@ -52,7 +52,7 @@ def _satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueS
     return _null_tests(node, target)
 
 
-def jointly_satisfying(node: Expression, target: Expression, spark: AskSpark) -> ValueSet | None:
+def jointly_satisfying(node: Expression, target: Expression, spark: Spark) -> ValueSet | None:
     """As `satisfying`, for a whole AND/OR tree: `x > 2 AND x < 50` as the range that no part of it tells.
 
     What is unknown under AND may be any value; under OR it makes the whole unknown.
@@ -103,7 +103,7 @@ def _comparable(constant: Literal, target: Expression) -> bool:
     return same and not isinstance(constant.value, Opaque | tuple) and not has_collation(target.type)
 
 
-def _listed(left: Expression, constants: list[Literal], target: Expression, spark: AskSpark) -> ValueSet | None:
+def _listed(left: Expression, constants: list[Literal], target: Expression, spark: Spark) -> ValueSet | None:
     values = [c for c in constants if c.value is not None]  # NULL in the list makes nothing true
     if left == target:
         return points(c.value for c in values) if all(_comparable(c, target) for c in values) else None
@@ -114,7 +114,7 @@ def _listed(left: Expression, constants: list[Literal], target: Expression, spar
     return union(known) if len(known) == len(sets) else None
 
 
-def _negated(node: Expression, target: Expression, spark: AskSpark) -> ValueSet | None:
+def _negated(node: Expression, target: Expression, spark: Spark) -> ValueSet | None:
     """The values for which the leaf is false (not: null)."""
     match node:
         case Call("EqualTo", [left, Literal() as constant]) if left != target:

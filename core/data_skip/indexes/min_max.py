@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from data_skip import filters
-from data_skip.clause import Clause, Computed, Named, any_of
+from data_skip.clause import Clause, Named, any_of
 from data_skip.dictionary import Decider, decider
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
@@ -19,7 +19,7 @@ from data_skip.index import BoundIndex, Index, Record
 from data_skip.like import LOOSE
 from data_skip.overlap import meets
 from data_skip.preimage import value_at
-from data_skip.ranges import ONE_VALUE, Bounds, within_ranges
+from data_skip.ranges import Bounds, WhereConstant, within_ranges
 from data_skip.satisfying import satisfying
 from data_skip.spark_types import FRACTIONAL, WHOLE, has_collation, is_decimal, is_ordered
 from data_skip.value_set import ValueSet, after_bytes, after_prefix
@@ -136,7 +136,7 @@ def in_range(node: Expression, indexes: Indexes) -> Iterator[Clause]:
         for index in used:  # a Python function, which Spark does not evaluate while planning
             decided = decider(node, index.expression, indexes.spark)
             if decided is not None:
-                yield _decided_where_constant(index, decided, f"{admits(index, node, indexes)} {ONE_VALUE}")
+                yield _decided_where_constant(index, decided, admits(index, node, indexes))
 
 
 def _ranges(index: BoundIndex) -> Bounds:
@@ -177,4 +177,4 @@ def _decided_where_constant(index: BoundIndex, decided: Decider, text: str) -> C
         of_value = pc.if_else(pc.and_(pc.equal(values, 0), pc.equal(nans, 0)), False, of_value)  # NULL only, or no row at all
         return pc.or_kleene(of_value, pc.greater(nulls, 0)) if decided.of_null else of_value
 
-    return Computed(text, (index["min"], index["max"], *(index[name] for name in COUNTS)), may_match)
+    return WhereConstant(text, _ranges(index).fields, may_match)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from data_skip.ask_spark import Bisection
 from data_skip.clause import Mask
 from data_skip.expression import Call, Column, Expression, Literal, Opaque, Source, decode, decode_value
-from data_skip.preimage import Bisection
 from data_skip.spark.python_functions import ARGUMENTS, call
 from data_skip.spark_types import INTEGRAL
 from data_skip.store import Snapshot
@@ -22,7 +22,7 @@ Values: TypeAlias = tuple[pa.Array, Mask]  # and which of them are known
 
 
 class Scan:
-    """A SkippingFileIndex of the JVM."""
+    """A scan that Spark plans: its SkippingFileIndex in the JVM. It is the `ask_spark.Spark` of filters, which ask about its tree."""
 
     def __init__(self, java: Any) -> None:
         self.java = java
@@ -66,7 +66,7 @@ class Scan:
         return self.java.evaluator()
 
     def truth(self, node: Expression, target: Expression, values: pa.Array) -> npt.NDArray[np.uint8] | None:
-        """See filters.Spark."""
+        """See ask_spark.Spark."""
         if node.source is None:
             return None
         given, known = {target: values}, np.ones(len(values), dtype=bool)
@@ -85,7 +85,7 @@ class Scan:
         return np.where((found == 3) | ~known, 2, found == wanted).astype(np.uint8)
 
     def bisect(self, function: Expression, constant: Literal, target: Expression, checked: list[Call]) -> Bisection | None:
-        """See monotone.AskSpark."""
+        """See ask_spark.Spark."""
         if function.source is None or constant.source is None:
             return None
         unsafe = ",".join(str(call.source.id) for call in checked if call.source)
@@ -97,18 +97,18 @@ class Scan:
         return Bisection(first, reached, passed, last, increasing == "true", strict == "true", None if nan == "?" else int(nan))
 
     def may_be(self, node: Expression, program: str, columns: list[pa.Array]) -> npt.NDArray[np.bool_]:
-        """See filters.Spark."""
+        """See ask_spark.Spark."""
         assert node.source is not None
         answer = self.java.ranges(program).mayBe(node.source.id, not node.source.negated, _stream(columns))
         return np.frombuffer(answer, dtype=np.uint8) == 1
 
     def cast(self, cast: Call, values: pa.Array) -> list[Literal] | None:
-        """See filters.Spark."""
+        """See ask_spark.Spark."""
         encoded = self.evaluator.cast(cast.operands[0].type, cast.type, cast.time_zone, _stream([values]))
         return None if encoded is None else [Literal(cast.type, None, decode_value(value)) for value in json.loads(encoded)]
 
     def value(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
-        """See filters.Spark."""
+        """See ask_spark.Spark."""
         if node.source is None:
             return None
         if isinstance(node, Call) and node.name == "PythonUDF":
@@ -147,11 +147,11 @@ class Scan:
         return None if encoded is None else _decoded(bytes(encoded), type_)
 
     def dates_ascend(self, zone: str) -> bool:
-        """See monotone.AskSpark."""
+        """See ask_spark.Spark."""
         return bool(self.evaluator.datesAscend(zone))
 
     def fixed_offset(self, zone: str) -> bool:
-        """See monotone.AskSpark."""
+        """See ask_spark.Spark."""
         return bool(self.evaluator.fixedOffset(zone))
 
     def sql(self, node: Expression) -> str:
