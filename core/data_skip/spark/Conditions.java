@@ -1,6 +1,5 @@
 package data_skip;
 
-import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
@@ -18,7 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /** The conditions, over the range of a file, under which a function is monotone there: seed 003's H. monotone.py says which need which. */
 public final class Conditions {
-  private static final long SECOND = 1000000L;
+  private static final long SECOND = TimeZones.SECOND;
   private static final long DAY = 86400L * SECOND;
 
   private Conditions() {}
@@ -72,7 +71,7 @@ public final class Conditions {
       }
     }
     boolean local = rule.containsKey("offset") || rule.containsKey("period");
-    return !local || earliest > latest || oneOffset(zone, earliest, latest);
+    return !local || earliest > latest || TimeZones.oneOffset(zone, earliest, latest);
   }
 
   /** Whether two strings begin with the same `count` characters; then so do all between them. */
@@ -98,20 +97,9 @@ public final class Conditions {
     return (int) Math.signum(((Number) value).doubleValue());
   }
 
-  /** Whether a time zone keeps one offset from the first to the last of some moments. */
-  private static boolean oneOffset(ZoneId zone, long first, long last) {
-    if (zone.getRules().isFixedOffset()) return true;
-    java.time.zone.ZoneOffsetTransition next = zone.getRules().nextTransition(instant(first));
-    return next == null || next.getInstant().isAfter(instant(last));
-  }
-
-  private static Instant instant(long micros) {
-    return Instant.ofEpochSecond(Math.floorDiv(micros, SECOND), Math.floorMod(micros, SECOND) * 1000L);
-  }
-
   /** The number of the period (of this name) that a local date or time lies in. */
   private static long period(String name, long local, DataType type, ZoneId zone) {
-    if (type instanceof TimestampType) local += zone.getRules().getOffset(instant(local)).getTotalSeconds() * SECOND;
+    if (type instanceof TimestampType) local += TimeZones.offset(zone, local);
     if (name.equals("minute")) return Math.floorDiv(local, 60 * SECOND);
     if (name.equals("hour")) return Math.floorDiv(local, 3600 * SECOND);
     long day = type instanceof DateType ? local : Math.floorDiv(local, DAY);

@@ -1,7 +1,6 @@
 package data_skip;
 
 import java.io.ByteArrayInputStream;
-import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -13,35 +12,26 @@ import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
-import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
-import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
-import org.apache.spark.sql.catalyst.expressions.PrettyAttribute;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DoubleType;
-import org.apache.spark.sql.types.FloatType;
-import org.apache.spark.sql.types.UserDefinedType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Asks Spark: evaluates nodes of the query's own tree on given values of one sub-expression ("the target"). */
+/** Asks Spark: evaluates nodes of the query's own tree on given values of sub-expressions ("targets"). A node is known by its number. */
 public final class Evaluator {
   private static final byte FALSE = 0;
   private static final byte TRUE = 1;
   private static final byte NULL = 2;
   private static final byte ERROR = 3;
-  private static final int MOST_TEXT = 1000;
-
-  private static final Object CHECKED = new Object();
+  private static final Object CHECKED = new Object(); // marks nodes that are to be replaced by their AnsiForm
 
   private final List nodes;
 
@@ -53,7 +43,10 @@ public final class Evaluator {
     return (Expression) nodes.get(id);
   }
 
-  /** The node, with every target replaced by the value in column 0 (targets after the next `;` by that in column 1, and so on); null when something else remains that needs a row, or a Python worker. */
+  /**
+   * The node, with every target replaced by the value in column 0 (targets after the next `;` by that in column 1, and so on); null when
+   * something else remains that needs a row, or a Python worker.
+   */
   private Expression bind(int id, String targets) {
     return bind(id, targets, "");
   }
@@ -104,29 +97,7 @@ public final class Evaluator {
         return replace((Expression) child, replaced);
       }
     });
-    return replacement == CHECKED ? checked(copy) : copy;
-  }
-
-  /**
-   * Spark's ANSI form of arithmetic or a cast. Where the other form (LEGACY) does not overflow, both give the same; where it wraps round,
-   * this one raises an error.
-   */
-  public static Expression checked(Expression expression) {
-    Object[] arguments = new Object[expression.productArity()];
-    for (int i = 0; i < arguments.length; i++) arguments[i] = checkedArgument(expression.productElementName(i), expression.productElement(i));
-    return (Expression) expression.makeCopy(arguments);
-  }
-
-  private static Object checkedArgument(String name, Object argument) {
-    if (argument instanceof Boolean && (name.equals("failOnError") || name.equals("ansiEnabled"))) return Boolean.TRUE;
-    if (argument instanceof scala.Enumeration.Value && argument.toString().equals("LEGACY")) return EvalMode$.MODULE$.ANSI();
-    if (argument == null || !argument.getClass().getSimpleName().equals("NumericEvalContext")) return argument; // of later versions of Spark
-    try {
-      Object rest = ((scala.Product) argument).productElement(1);
-      return argument.getClass().getConstructors()[0].newInstance(new Object[] {EvalMode$.MODULE$.ANSI(), rest});
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException(e);
-    }
+    return replacement == CHECKED ? AnsiForm.of(copy) : copy;
   }
 
   /**
@@ -254,165 +225,30 @@ public final class Evaluator {
     }
   }
 
-  /** The node in SQL, for reports: the beginning of what is long. */
-  public String sql(int id) {
-    String text = readable(node(id)).sql();
-    return text.length() <= MOST_TEXT ? text : text.substring(0, MOST_TEXT) + "...";
-  }
-
-  /** With lambda functions as people write them, and constants of user-defined types as these write them. */
-  private static Expression readable(Expression expression) {
-    if (expression instanceof Literal && expression.dataType() instanceof UserDefinedType && ((Literal) expression).value() != null) {
-      String text = String.valueOf(((UserDefinedType) expression.dataType()).deserialize(((Literal) expression).value()));
-      return new PrettyAttribute("'" + text + "'", expression.dataType());
-    }
-    if (expression instanceof NamedLambdaVariable) {
-      return new PrettyAttribute(((NamedLambdaVariable) expression).name(), expression.dataType());
-    }
-    if (expression instanceof LambdaFunction) {
-      LambdaFunction lambda = (LambdaFunction) expression;
-      String names = "";
-      for (int i = 0; i < lambda.arguments().size(); i++) {
-        names += (i > 0 ? ", " : "") + ((NamedExpression) lambda.arguments().apply(i)).name();
-      }
-      String arguments = lambda.arguments().size() == 1 ? names : "(" + names + ")";
-      return new PrettyAttribute(arguments + " -> " + readable(lambda.function()).sql(), lambda.function().dataType());
-    }
-    return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object child) {
-        return readable((Expression) child);
-      }
-    });
-  }
-
-  /** Whether a time zone has one offset from UTC, always. */
-  public boolean fixedOffset(String zone) {
-    return org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId(zone).getRules().isFixedOffset();
-  }
-
   /**
-   * Whether the local date never goes back in a time zone. It does in America/St_Johns, where clocks were turned back at 00:01.
-   * Recurring rules are checked for the years to 2200: they repeat.
-   */
-  public boolean datesAscend(String zone) {
-    java.time.zone.ZoneRules rules = org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId(zone).getRules();
-    List transitions = new ArrayList(rules.getTransitions());
-    for (int i = 0; i < rules.getTransitionRules().size(); i++) {
-      java.time.zone.ZoneOffsetTransitionRule rule = (java.time.zone.ZoneOffsetTransitionRule) rules.getTransitionRules().get(i);
-      for (int year = 1970; year < 2200; year++) transitions.add(rule.createTransition(year));
-    }
-    for (int i = 0; i < transitions.size(); i++) {
-      java.time.zone.ZoneOffsetTransition transition = (java.time.zone.ZoneOffsetTransition) transitions.get(i);
-      java.time.LocalDate last = transition.getDateTimeBefore().minusNanos(1).toLocalDate();
-      if (transition.getDateTimeAfter().toLocalDate().isBefore(last)) return false;
-    }
-    return true;
-  }
-
-  /**
-   * Bisects the domain of the target for a function f (node `function`) that is monotone on it, against constant c (node `constant`).
-   *
-   * Returns "first,reached,passed,last,increasing,null,nan": f has a value on [first, last] (elsewhere it
-   * raises or gives NULL); `reached` is the smallest x there with f(x) >= c and `passed` the smallest with f(x) > c, or
-   * last + 1 (mirrored for a decreasing f: f(x) <= c, f(x) < c). "null" says whether f(NULL) is NULL; "nan" how f(NaN) compares with c
-   * (-1, 0, 1; "?" where it has no value). Numbers are ordinals, see `Domain`. The nodes `checked` are evaluated in the form that raises.
-   * Returns null where f has no value at the middle of the domain or none somewhere between first and last, or the type has no domain.
+   * Where node `function`, which is monotone in the targets, reaches and passes node `constant`: see Bisection. The nodes `checked` are
+   * evaluated in the form that raises. Null where that is unknown.
    */
   public String bisect(int function, int constant, String targets, String checked) {
     try {
-      return search(function, constant, targets, checked);
-    } catch (Exception e) {
+      Expression bound = bind(function, targets, checked);
+      DataType type = node(Integer.parseInt(targets.split(",")[0])).dataType();
+      return bound == null || !node(constant).foldable() ? null : Bisection.of(bound, type, node(constant));
+    } catch (Exception raised) {
       return null;
     }
   }
 
-  private String search(int function, int constant, String targets, String checked) {
-    Expression bound = bind(function, targets, checked);
-    Expression literal = node(constant);
-    DataType type = node(Integer.parseInt(targets.split(",")[0])).dataType();
-    if (bound == null || !literal.foldable() || !Domain.has(type)) return null;
-    Object c = literal.eval(null);
-    Probe probe = new Probe(bound, type, c);
-    if (c == null || !probe.hasValue(BigInteger.ZERO)) return null;
-    BigInteger first = probe.edge(Domain.smallest(type));
-    BigInteger last = probe.edge(Domain.largest(type));
-    boolean increasing = probe.order(first, last) <= 0;
-    BigInteger reached = probe.boundary(first, last, increasing, 0);
-    BigInteger passed = probe.boundary(first, last, increasing, 1);
-    boolean strict;
-    try {
-      strict = bound.eval(new GenericInternalRow(new Object[] {null})) == null;
-    } catch (Exception e) {
-      strict = false;
-    }
-    return first + "," + reached + "," + passed + "," + last + "," + increasing + "," + strict + "," + probe.nan();
+  public boolean fixedOffset(String zone) {
+    return TimeZones.fixedOffset(zone);
   }
 
-  /** Evaluates f at ordinals of its domain and compares with c, in Spark's own order. */
-  private static final class Probe {
-    private final Expression bound;
-    private final DataType type;
-    private final Object constant;
-    private final scala.math.Ordering ordering;
-    private final Object[] slot = new Object[1];
-    private final InternalRow row = new GenericInternalRow(slot);
+  public boolean datesAscend(String zone) {
+    return TimeZones.datesAscend(zone);
+  }
 
-    Probe(Expression bound, DataType type, Object constant) {
-      this.bound = bound;
-      this.type = type;
-      this.constant = constant;
-      this.ordering = org.apache.spark.sql.catalyst.util.TypeUtils.getInterpretedOrdering(bound.dataType());
-    }
-
-    private Object at(BigInteger ordinal) {
-      slot[0] = Domain.value(ordinal, type);
-      return bound.eval(row);
-    }
-
-    boolean hasValue(BigInteger ordinal) {
-      try {
-        return at(ordinal) != null;
-      } catch (Exception e) {
-        return false;
-      }
-    }
-
-    int order(BigInteger a, BigInteger b) {
-      return ordering.compare(at(a), at(b));
-    }
-
-    String nan() {
-      slot[0] = type instanceof FloatType ? (Object) new Float(Float.NaN) : type instanceof DoubleType ? new Double(Double.NaN) : null;
-      try {
-        Object value = slot[0] == null ? null : bound.eval(row);
-        return value == null ? "?" : Integer.toString(Integer.signum(ordering.compare(value, constant)));
-      } catch (Exception e) {
-        return "?";
-      }
-    }
-
-    /** The ordinal nearest to `end` at which f still has a value, coming from 0. */
-    BigInteger edge(BigInteger end) {
-      if (hasValue(end)) return end;
-      BigInteger good = BigInteger.ZERO;
-      BigInteger bad = end;
-      while (bad.subtract(good).abs().compareTo(BigInteger.ONE) > 0) {
-        BigInteger middle = good.add(bad).divide(BigInteger.TWO);
-        if (hasValue(middle)) good = middle; else bad = middle;
-      }
-      return good;
-    }
-
-    /** The smallest x in [first, last] with sign(f(x) - c) >= wanted (for a decreasing f: c - f(x)), or last + 1. */
-    BigInteger boundary(BigInteger first, BigInteger last, boolean increasing, int wanted) {
-      BigInteger low = first;
-      BigInteger high = last.add(BigInteger.ONE);
-      while (low.compareTo(high) < 0) {
-        BigInteger middle = low.add(high).shiftRight(1);
-        int sign = Integer.signum(ordering.compare(at(middle), constant));
-        if ((increasing ? sign : -sign) >= wanted) high = middle; else low = middle.add(BigInteger.ONE);
-      }
-      return low;
-    }
+  /** The node in SQL, for people. */
+  public String sql(int id) {
+    return ReadableSql.of(node(id));
   }
 }

@@ -21,9 +21,7 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.TimestampType;
-import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * For each file: which values a node of the query may have there, from the ranges of some sub-expressions ("targets") in the file.
@@ -38,46 +36,6 @@ public final class Ranges {
   private static final Set ORDERED = new HashSet(Arrays.asList(new String[] {
       "And", "Or", "Not", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "IsNull", "IsNotNull", "IsNaN", "Greatest", "Least"}));
 
-  /** The values that an expression may have in one file: from low to high (none where low is null), NaN, NULL; null instead of a Range: any. */
-  private static final class Range {
-    Object low;
-    Object high;
-    boolean hasNaN;
-    boolean hasNull;
-
-    void add(Object value, scala.math.Ordering ordering) {
-      if (value == null) {
-        hasNull = true;
-      } else if (isNaN(value)) {
-        hasNaN = true;
-      } else {
-        if (low == null || ordering.compare(value, low) < 0) low = value;
-        if (high == null || ordering.compare(value, high) > 0) high = value;
-      }
-    }
-
-    void addAll(Range other, scala.math.Ordering ordering) {
-      if (other.low != null) add(other.low, ordering);
-      if (other.high != null) add(other.high, ordering);
-      hasNaN = hasNaN || other.hasNaN;
-      hasNull = hasNull || other.hasNull;
-    }
-
-    boolean has(Object value) {
-      return value.equals(low) || value.equals(high);
-    }
-  }
-
-  private static Range of(boolean canBeFalse, boolean canBeTrue, boolean canBeNull) {
-    Range range = new Range();
-    if (canBeFalse || canBeTrue) {
-      range.low = Boolean.valueOf(!canBeFalse);
-      range.high = Boolean.valueOf(canBeTrue);
-    }
-    range.hasNull = canBeNull;
-    return range;
-  }
-
   /** An expression, prepared for many files. */
   private final class Node {
     final Expression expression;
@@ -91,8 +49,7 @@ public final class Ranges {
     final Set targets = new HashSet();
     final Expression whole; // with targets as references; null where Spark cannot evaluate it here
     Expression step; // with children as references
-    Object[] members; // of an IN list, in order
-    boolean listsNull; // besides
+    Members members; // of an IN list
 
     Node(Expression expression) {
       this.expression = expression;
@@ -118,50 +75,39 @@ public final class Ranges {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
         }
         Expression copy = (Expression) expression.withNewChildren(Plans.seq(references));
-        this.step = rule != null && rule.containsKey("checked") ? Evaluator.checked(copy) : copy;
+        this.step = rule != null && rule.containsKey("checked") ? AnsiForm.of(copy) : copy;
       }
-      if (name.equals("InSet")) this.members = sorted(((InSet) expression).hset().iterator());
+      if (name.equals("InSet")) this.members = new Members(((InSet) expression).hset().iterator(), children[0].ordering);
       if (name.equals("In")) this.members = listed();
     }
 
     /** The constants of an IN list; null where something else is among them. */
-    private Object[] listed() {
+    private Members listed() {
       List values = new ArrayList();
       for (int i = 1; i < children.length; i++) {
         if (!children[i].constant) return null;
         values.add(children[i].expression.eval(null));
       }
-      return sorted(scala.jdk.javaapi.CollectionConverters.asScala(values.iterator()));
-    }
-
-    private Object[] sorted(scala.collection.Iterator values) {
-      List found = new ArrayList();
-      while (values.hasNext()) {
-        Object value = values.next();
-        if (value == null) listsNull = true; else found.add(value);
-      }
-      Object[] array = found.toArray();
-      Arrays.sort(array, children[0].ordering);
-      return array;
+      return new Members(scala.jdk.javaapi.CollectionConverters.asScala(values.iterator()), children[0].ordering);
     }
 
     /** Null: any value. */
-    Range range() {
-      Range found;
+    ValueRange range() {
+      ValueRange found;
       try {
         found = target >= 0 ? inputs[target] : constant ? single(expression.eval(null)) : computed();
       } catch (Exception raised) { // by Spark, at a corner: then nothing is known
         found = null;
       }
-      return found == null && type instanceof BooleanType ? of(true, true, true) : found;
+      return found == null && type instanceof BooleanType ? ValueRange.of(true, true, true) : found;
     }
 
-    private Range computed() {
+    private ValueRange computed() {
       return whole != null && ordering != null && allSingle() ? evaluated() : bounded();
     }
 
-    private Range single(Object value) {
-      Range range = new Range();
+    private ValueRange single(Object value) {
+      ValueRange range = new ValueRange();
       range.add(value, ordering);
       return range;
     }
@@ -171,48 +117,51 @@ public final class Ranges {
       if (targets.isEmpty()) return false;
       for (Iterator i = targets.iterator(); i.hasNext();) {
         int number = ((Integer) i.next()).intValue();
-        Range range = inputs[number];
+        ValueRange range = inputs[number];
         if (range == null || range.hasNaN) return false;
         if (range.low != null && (!range.low.equals(range.high) || isFloatZero(range.low))) return false;
       }
       return true;
     }
 
-    private Range evaluated() {
+    private ValueRange evaluated() {
       List options = new ArrayList();
       for (int i = 0; i < inputs.length; i++) {
-        options.add(targets.contains(new Integer(i)) ? corners(inputs[i], types[i]) : Arrays.asList(new Object[] {null}));
+        options.add(targets.contains(new Integer(i)) ? inputs[i].corners(types[i]) : Arrays.asList(new Object[] {null}));
       }
       return overProduct(whole, options, false);
     }
 
-    private Range bounded() {
+    private ValueRange bounded() {
       if (name.equals("CaseWhen") || name.equals("If")) return branches();
       if (name.equals("Coalesce")) return firstOfThem();
-      if (members != null) return member(children[0].range());
-      Range[] operands = new Range[children.length];
+      if (members != null) {
+        ValueRange operand = children[0].range();
+        return operand == null ? null : members.among(operand);
+      }
+      ValueRange[] operands = new ValueRange[children.length];
       for (int i = 0; i < children.length; i++) operands[i] = children[i].range();
-      if (name.equals("EqualTo")) return equal(operands[0], operands[1], children[0].ordering, false);
-      if (name.equals("EqualNullSafe")) return equal(operands[0], operands[1], children[0].ordering, true);
-      if (name.equals("StartsWith")) return startsWith(operands[0], operands[1]);
+      if (name.equals("EqualTo")) return ValueRange.equal(operands[0], operands[1], children[0].ordering, false);
+      if (name.equals("EqualNullSafe")) return ValueRange.equal(operands[0], operands[1], children[0].ordering, true);
+      if (name.equals("StartsWith")) return ValueRange.startsWith(operands[0], operands[1]);
       if (ordering == null || step == null) return null;
       List options = new ArrayList();
       for (int i = 0; i < children.length; i++) {
         if (operands[i] == null) return null;
         options.add(cornersAndTurns(operands[i], i));
       }
-      Range found = overProduct(step, options, rule != null && !rule.containsKey("cuts"));
+      ValueRange found = overProduct(step, options, rule != null && !rule.containsKey("cuts"));
       if (found == null || rule == null) return found;
       widen(found);
       return holds(operands, found) ? found : null;
     }
 
     /** Whether the rule's conditions hold of the ranges of the operands and of the result. */
-    private boolean holds(Range[] operands, Range result) {
+    private boolean holds(ValueRange[] operands, ValueRange result) {
       Object[][] ends = new Object[operands.length + 1][];
       DataType[] types = new DataType[operands.length + 1];
       for (int i = 0; i <= operands.length; i++) {
-        Range range = i < operands.length ? operands[i] : result;
+        ValueRange range = i < operands.length ? operands[i] : result;
         ends[i] = new Object[] {range.low, range.high};
         types[i] = i < operands.length ? children[i].type : type;
       }
@@ -220,13 +169,13 @@ public final class Ranges {
     }
 
     /** The values of f at all combinations of operands. `strict`: that it gives NULL for none of its own accord. */
-    private Range overProduct(Expression f, List options, boolean strict) {
+    private ValueRange overProduct(Expression f, List options, boolean strict) {
       int count = 1;
       for (int i = 0; i < options.size(); i++) {
         count *= ((List) options.get(i)).size();
         if (count > MOST_CORNERS) return null;
       }
-      Range found = new Range();
+      ValueRange found = new ValueRange();
       Object[] values = new Object[options.size()];
       InternalRow row = new GenericInternalRow(values);
       for (int corner = 0; corner < count; corner++) {
@@ -245,8 +194,8 @@ public final class Ranges {
       return found;
     }
 
-    private List cornersAndTurns(Range operand, int i) {
-      List options = corners(operand, children[i].type);
+    private List cornersAndTurns(ValueRange operand, int i) {
+      List options = operand.corners(children[i].type);
       if (rule == null || !rule.containsKey("cuts") || operand.low == null || children[i].constant) return options;
       DataType type = children[i].type;
       for (Iterator cuts = ((List) rule.get("cuts")).iterator(); cuts.hasNext();) {
@@ -262,11 +211,11 @@ public final class Ranges {
       return options;
     }
 
-    private Range branches() {
-      Range found = new Range();
+    private ValueRange branches() {
+      ValueRange found = new ValueRange();
       int i = 0;
       for (; i + 1 < children.length; i += 2) {
-        Range condition = children[i].range();
+        ValueRange condition = children[i].range();
         if (condition.has(Boolean.TRUE) && !join(found, children[i + 1].range())) return null;
         if (!condition.has(Boolean.FALSE) && !condition.hasNull) return found;
       }
@@ -275,10 +224,10 @@ public final class Ranges {
       return found;
     }
 
-    private Range firstOfThem() {
-      Range found = new Range();
+    private ValueRange firstOfThem() {
+      ValueRange found = new ValueRange();
       for (int i = 0; i < children.length; i++) {
-        Range next = children[i].range();
+        ValueRange next = children[i].range();
         if (next == null) return null;
         boolean more = next.hasNull;
         join(found, next);
@@ -288,25 +237,14 @@ public final class Ranges {
       return found;
     }
 
-    private boolean join(Range found, Range next) {
+    private boolean join(ValueRange found, ValueRange next) {
       if (next == null || ordering == null) return false;
       found.addAll(next, ordering);
       return true;
     }
 
-    private Range member(Range operand) {
-      if (operand == null) return null;
-      scala.math.Ordering order = children[0].ordering;
-      int first = operand.low == null ? members.length : Arrays.binarySearch(members, operand.low, order);
-      if (first < 0) first = -first - 1;
-      boolean inside = first < members.length && order.compare(members[first], operand.high) <= 0;
-      boolean nan = operand.hasNaN && members.length > 0 && isNaN(members[members.length - 1]);
-      boolean always = isOne(operand, order) && inside;
-      return of(!isEmpty(operand) && !always, inside || nan, operand.hasNull || listsNull);
-    }
-
     /** By as much as the function may turn between the corners. */
-    private void widen(Range range) {
+    private void widen(ValueRange range) {
       if (range.low == null) return;
       if (rule.containsKey("inexact")) { // by less than one unit in the last place, of sinh and its like less than 2.5, at either of two points
         for (int i = 0; i < 8; i++) {
@@ -334,7 +272,7 @@ public final class Ranges {
   private final IdentityHashMap targetOf = new IdentityHashMap();
   private final IdentityHashMap targetReferences = new IdentityHashMap();
   private final DataType[] types; // of the targets
-  private Range[] inputs; // of one file
+  private ValueRange[] inputs; // of one file
 
   /** @param program JSON: "targets", the numbers of each target's occurrences; "rules", what is claimed of a node by its number. */
   public Ranges(Evaluator evaluator, String program) throws Exception {
@@ -342,7 +280,7 @@ public final class Ranges {
     Map json = (Map) new ObjectMapper().readValue(program, Map.class);
     List places = (List) json.get("targets");
     this.types = new DataType[places.size()];
-    this.inputs = new Range[types.length];
+    this.inputs = new ValueRange[types.length];
     for (int i = 0; i < types.length; i++) {
       for (Iterator ids = ((List) places.get(i)).iterator(); ids.hasNext();) {
         Expression target = evaluator.node(((Integer) ids.next()).intValue());
@@ -369,16 +307,16 @@ public final class Ranges {
     return Evaluator.answers(arrowStream, new Evaluator.Answer() {
       public byte of(InternalRow row) {
         for (int t = 0; t < inputs.length; t++) inputs[t] = input(row, t, types[t]);
-        Range range = node.range();
+        ValueRange range = node.range();
         return (byte) (range == null || range.has(sought) ? 1 : 0);
       }
     });
   }
 
-  private static Range input(InternalRow row, int target, DataType type) {
+  private static ValueRange input(InternalRow row, int target, DataType type) {
     int flags = row.getByte(3 * target + 2);
     if ((flags & 1) == 0) return null;
-    Range range = new Range();
+    ValueRange range = new ValueRange();
     range.hasNull = (flags & 4) != 0;
     range.hasNaN = (flags & 8) != 0;
     if ((flags & 2) == 0) return range;
@@ -387,60 +325,12 @@ public final class Ranges {
     return range.low == null || range.high == null ? null : range;
   }
 
-  private static List corners(Range range, DataType type) {
-    List options = new ArrayList();
-    if (range.low != null) options.add(range.low);
-    if (range.low != null && !range.low.equals(range.high)) options.add(range.high);
-    if (range.hasNaN) options.add(type instanceof FloatType ? (Object) new Float(Float.NaN) : new Double(Double.NaN));
-    if (range.hasNull) options.add(null);
-    return options;
-  }
-
-  /** a = b, or a <=> b. */
-  private static Range equal(Range a, Range b, scala.math.Ordering ordering, boolean nullSafe) {
-    if (a == null || b == null || ordering == null) return null;
-    boolean meet = a.low != null && b.low != null && ordering.compare(a.low, b.high) <= 0 && ordering.compare(b.low, a.high) <= 0;
-    boolean empty = isEmpty(a) || isEmpty(b);
-    boolean canDiffer = !empty && !(isOne(a, ordering) && isOne(b, ordering) && meet);
-    boolean bothNull = a.hasNull && b.hasNull;
-    boolean oneNull = a.hasNull || b.hasNull;
-    boolean canEqual = meet || (a.hasNaN && b.hasNaN);
-    return nullSafe ? of(canDiffer || oneNull, canEqual || bothNull, false) : of(canDiffer, canEqual, oneNull);
-  }
-
-  private static boolean isEmpty(Range range) {
-    return range.low == null && !range.hasNaN;
-  }
-
-  private static boolean isOne(Range range, scala.math.Ordering ordering) {
-    return range.low != null && !range.hasNaN && ordering.compare(range.low, range.high) == 0;
-  }
-
-  /** The first bytes of strings in order are in order. */
-  private static Range startsWith(Range a, Range prefix) {
-    if (a == null || prefix == null || prefix.low == null || !prefix.low.equals(prefix.high)) return null;
-    if (!(a.low instanceof UTF8String)) return a.low == null ? of(false, false, true) : null;
-    byte[] wanted = ((UTF8String) prefix.low).getBytes();
-    int low = Arrays.compareUnsigned(start((UTF8String) a.low, wanted.length), wanted);
-    int high = Arrays.compareUnsigned(start((UTF8String) a.high, wanted.length), wanted);
-    return of(low != 0 || high != 0, low <= 0 && high >= 0, a.hasNull);
-  }
-
-  private static byte[] start(UTF8String text, int length) {
-    byte[] bytes = text.getBytes();
-    return bytes.length <= length ? bytes : Arrays.copyOf(bytes, length);
-  }
-
   private static scala.math.Ordering orderingOf(DataType type) {
     try {
       return TypeUtils.getInterpretedOrdering(type);
     } catch (Throwable none) {
       return null;
     }
-  }
-
-  private static boolean isNaN(Object value) {
-    return (value instanceof Double && ((Double) value).isNaN()) || (value instanceof Float && ((Float) value).isNaN());
   }
 
   private static boolean isFloatZero(Object value) {

@@ -15,7 +15,8 @@ from data_skip.spark.bridge import Listing, Scan
 
 # In order of use: each class sees those before it, through the class loader that is its parent.
 SOURCES = (
-    *("Plans", "TreeEncoder", "Conditions", "Domain", "Evaluator", "Ranges"),
+    *("Plans", "TreeEncoder", "TimeZones", "Conditions", "Domain", "Bisection", "AnsiForm", "ReadableSql", "Evaluator"),
+    *("ValueRange", "Members", "Ranges"),
     *("KnownFiles", "Freshness", "Listing", "ChosenFiles", "SmallSide", "KeyPredicates", "Pending", "SkippingFileIndex"),
     *("Groups", "Generators", "SkippingRule", "Shim"),
 )

@@ -1,0 +1,115 @@
+package data_skip;
+
+import java.math.BigInteger;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.TypeUtils;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+
+/**
+ * Finds where a function f of one value, monotone over the ordered values of a type, reaches and passes a constant c: f is evaluated at
+ * some 64 ordinals of its domain (see Domain) and compared with c, in Spark's own order.
+ */
+public final class Bisection {
+  private final Expression function;
+  private final DataType type;
+  private final Object constant;
+  private final scala.math.Ordering ordering;
+  private final Object[] slot = new Object[1];
+  private final InternalRow row = new GenericInternalRow(slot);
+
+  /**
+   * "first,reached,passed,last,increasing,null,nan": f has a value on [first, last] (elsewhere it raises or gives NULL); `reached` is the
+   * smallest x there with f(x) >= c and `passed` the smallest with f(x) > c, or last + 1 (mirrored for a decreasing f: f(x) <= c,
+   * f(x) < c). "null" says whether f(NULL) is NULL; "nan" how f(NaN) compares with c (-1, 0, 1; "?" where it has no value).
+   *
+   * Null where f has no value at the middle of the domain, or the type has no domain; an exception where f has none somewhere between
+   * first and last.
+   *
+   * @param function of column 0, which is of this type
+   */
+  public static String of(Expression function, DataType type, Expression constant) {
+    Object c = constant.eval(null);
+    return c == null || !Domain.has(type) ? null : new Bisection(function, type, c).found();
+  }
+
+  private Bisection(Expression function, DataType type, Object constant) {
+    this.function = function;
+    this.type = type;
+    this.constant = constant;
+    this.ordering = TypeUtils.getInterpretedOrdering(function.dataType());
+  }
+
+  private String found() {
+    if (!hasValue(BigInteger.ZERO)) return null;
+    BigInteger first = edge(Domain.smallest(type));
+    BigInteger last = edge(Domain.largest(type));
+    boolean increasing = order(first, last) <= 0;
+    BigInteger reached = boundary(first, last, increasing, 0);
+    BigInteger passed = boundary(first, last, increasing, 1);
+    return first + "," + reached + "," + passed + "," + last + "," + increasing + "," + givesNullForNull() + "," + nan();
+  }
+
+  private boolean givesNullForNull() {
+    try {
+      slot[0] = null;
+      return function.eval(row) == null;
+    } catch (Exception e) {
+      return false;
+    }
+  }
+
+  private Object at(BigInteger ordinal) {
+    slot[0] = Domain.value(ordinal, type);
+    return function.eval(row);
+  }
+
+  private boolean hasValue(BigInteger ordinal) {
+    try {
+      return at(ordinal) != null;
+    } catch (Exception e) {
+      return false;
+    }
+  }
+
+  private int order(BigInteger a, BigInteger b) {
+    return ordering.compare(at(a), at(b));
+  }
+
+  private String nan() {
+    slot[0] = type instanceof FloatType ? (Object) new Float(Float.NaN) : type instanceof DoubleType ? new Double(Double.NaN) : null;
+    try {
+      Object value = slot[0] == null ? null : function.eval(row);
+      return value == null ? "?" : Integer.toString(Integer.signum(ordering.compare(value, constant)));
+    } catch (Exception e) {
+      return "?";
+    }
+  }
+
+  /** The ordinal nearest to `end` at which f still has a value, coming from 0. */
+  private BigInteger edge(BigInteger end) {
+    if (hasValue(end)) return end;
+    BigInteger good = BigInteger.ZERO;
+    BigInteger bad = end;
+    while (bad.subtract(good).abs().compareTo(BigInteger.ONE) > 0) {
+      BigInteger middle = good.add(bad).divide(BigInteger.TWO);
+      if (hasValue(middle)) good = middle; else bad = middle;
+    }
+    return good;
+  }
+
+  /** The smallest x in [first, last] with sign(f(x) - c) >= wanted (for a decreasing f: c - f(x)), or last + 1. */
+  private BigInteger boundary(BigInteger first, BigInteger last, boolean increasing, int wanted) {
+    BigInteger low = first;
+    BigInteger high = last.add(BigInteger.ONE);
+    while (low.compareTo(high) < 0) {
+      BigInteger middle = low.add(high).shiftRight(1);
+      int sign = Integer.signum(ordering.compare(at(middle), constant));
+      if ((increasing ? sign : -sign) >= wanted) high = middle; else low = middle.add(BigInteger.ONE);
+    }
+    return low;
+  }
+}
