@@ -1,6 +1,7 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,10 +33,10 @@ import org.apache.spark.sql.types.MapType;
 public final class Generators {
   private Generators() {}
 
-  /** The predicates as one of the rows below, `exists(array, x -> ...)`; null where they say nothing of generated columns, or it is unknown. */
-  public static Expression below(Generate generate, List predicates) {
+  /** The predicates as one of the rows below, `exists(array, x -> ...)`; none where they say nothing of generated columns, or it is unknown. */
+  public static List below(Generate generate, List predicates) {
     Expression array = array((Expression) generate.generator());
-    if (array == null) return null;
+    if (array == null) return Collections.EMPTY_LIST;
     ArrayType type = (ArrayType) array.dataType();
     NamedLambdaVariable element =
         new NamedLambdaVariable("element", type.elementType(), type.containsNull(), NamedExpression$.MODULE$.newExprId(), new AtomicReference());
@@ -51,23 +52,21 @@ public final class Generators {
         body = body == null ? about : new And(body, about);
       }
     }
-    if (body == null) return null;
-    List variables = new ArrayList();
-    variables.add(element);
-    return new ArrayExists(array, new LambdaFunction(body, Plans.seq(variables), false), true);
+    if (body == null) return Collections.EMPTY_LIST;
+    LambdaFunction some = new LambdaFunction(body, Plans.seq(Collections.singletonList(element)), false);
+    return Collections.singletonList(new ArrayExists(array, some, true));
   }
 
   /**
    * What is true of the rows of one side of a join that meet a row of the other, where that has filtered the elements of an array that
    * the join finds equal. Spark makes such joins of `EXISTS (SELECT 1 FROM explode(t.a) AS e(x) WHERE x > 5)`.
    */
-  public static List ofJoin(Expression condition, LogicalPlan side, LogicalPlan other) {
+  public static List ofJoin(List conditions, LogicalPlan side, LogicalPlan other) {
     Map equal = new HashMap();
-    List parts = Plans.conjuncts(condition);
-    for (int i = 0; i < parts.size(); i++) {
-      if (!(parts.get(i) instanceof EqualTo) && !(parts.get(i) instanceof EqualNullSafe)) continue;
-      Expression left = (Expression) ((BinaryComparison) parts.get(i)).left();
-      Expression right = (Expression) ((BinaryComparison) parts.get(i)).right();
+    for (int i = 0; i < conditions.size(); i++) {
+      if (!(conditions.get(i) instanceof EqualTo) && !(conditions.get(i) instanceof EqualNullSafe)) continue;
+      Expression left = (Expression) ((BinaryComparison) conditions.get(i)).left();
+      Expression right = (Expression) ((BinaryComparison) conditions.get(i)).right();
       addEqual(left, right, side, other, equal);
       addEqual(right, left, side, other, equal);
     }
@@ -95,8 +94,7 @@ public final class Generators {
       if (plan instanceof Filter) {
         predicates.add(((Filter) plan).condition());
       } else if (plan instanceof Generate) {
-        Expression some = below((Generate) plan, predicates);
-        if (some != null) result.add(some);
+        result.addAll(below((Generate) plan, predicates));
       } else {
         Map computed = Plans.computed(plan);
         for (int i = 0; i < predicates.size(); i++) predicates.set(i, Plans.substitute((Expression) predicates.get(i), computed));

@@ -44,11 +44,15 @@ public final class Pending {
   private final boolean scalar;
   private final String unfit;
 
-  private Pending(List conditions, LogicalPlan other, boolean scalar) {
+  private Pending(List conditions, LogicalPlan other, boolean scalar, String unfit) {
     this.conditions = conditions;
     this.other = other;
     this.scalar = scalar;
-    this.unfit = SmallSide.unfit(other);
+    this.unfit = unfit;
+  }
+
+  private Pending with(List conditions) {
+    return new Pending(conditions, other, scalar, unfit);
   }
 
   /** What the conditions of a join ask of the rows of one side (`mine`), given the other; null where they ask nothing of both. */
@@ -59,7 +63,7 @@ public final class Pending {
       boolean aboutBoth = meets(part, mine.outputSet()) && meets(part, other.outputSet());
       if (aboutBoth && part.deterministic() && !holds(part, PlanExpression.class)) both.add(part);
     }
-    return both.isEmpty() ? null : new Pending(both, other, false);
+    return both.isEmpty() ? null : new Pending(both, other, false, SmallSide.unfit(other));
   }
 
   /** A predicate that compares with an uncorrelated scalar sub-query; null for another. */
@@ -68,7 +72,8 @@ public final class Pending {
     if (found == null || !found.outerAttrs().isEmpty() || holds(predicate, PythonUDF.class)) return null;
     Expression rest = KeyPredicates.replaced(predicate, found, new Literal(null, found.dataType()));
     if (!rest.deterministic() || subquery(rest) != null) return null;
-    return new Pending(Collections.singletonList(predicate), (LogicalPlan) found.plan(), true);
+    LogicalPlan query = (LogicalPlan) found.plan();
+    return new Pending(Collections.singletonList(predicate), query, true, SmallSide.unfit(query));
   }
 
   private static ScalarSubquery subquery(Expression expression) {
@@ -98,7 +103,7 @@ public final class Pending {
   public Pending below(Map computed) {
     List substituted = new ArrayList();
     for (int i = 0; i < conditions.size(); i++) substituted.add(Plans.substitute((Expression) conditions.get(i), computed));
-    return new Pending(substituted, other, scalar);
+    return with(substituted);
   }
 
   /** What the conditions ask of rows with this output; null where nothing. */
@@ -109,7 +114,7 @@ public final class Pending {
       AttributeSet mine = scalar ? condition.references() : condition.references().$minus$minus(other.outputSet());
       if (!mine.isEmpty() && mine.subsetOf(output)) kept.add(condition);
     }
-    return kept.isEmpty() ? null : new Pending(kept, other, scalar);
+    return kept.isEmpty() ? null : with(kept);
   }
 
   /** What is run, for people. */

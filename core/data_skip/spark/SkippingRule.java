@@ -1,11 +1,11 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.And;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.plans.Cross$;
@@ -56,54 +56,51 @@ public final class SkippingRule extends Rule {
   public TreeNode apply(TreeNode plan) {
     if (!Plans.enabled(org.apache.spark.sql.internal.SQLConf.get())) return plan;
     try {
-      return rewrite((LogicalPlan) plan, new ArrayList(), new ArrayList());
+      return rewrite((LogicalPlan) plan, Carried.NOTHING);
     } catch (RuntimeException unknown) {
       return plan; // a query that cannot be helped is left as it is
     }
   }
 
-  /** `predicates` hold of every row of the plan that matters above, and so does each of `pending`, see Pending. */
-  private LogicalPlan rewrite(LogicalPlan plan, List predicates, List pending) {
-    if (plan instanceof LogicalRelation) return wrap((LogicalRelation) plan, predicates, pending);
-    List below = new ArrayList();
-    List pendingBelow = new ArrayList();
-    if (plan instanceof Filter) {
-      below.addAll(predicates);
-      below.add(((Filter) plan).condition());
-      pendingBelow.addAll(pending);
-      addSubqueries(((Filter) plan).condition(), pendingBelow);
-    } else if (plan instanceof Project ? deterministic(((Project) plan).projectList()) : plan instanceof BaseEvalPython) {
-      Map computed = Plans.computed(plan);
-      for (int i = 0; i < predicates.size(); i++) below.add(Plans.substitute((Expression) predicates.get(i), computed));
-      for (int i = 0; i < pending.size(); i++) pendingBelow.add(((Pending) pending.get(i)).below(computed));
-    } else if (plan instanceof Generate) {
-      below.addAll(predicates);
-      Expression some = Generators.below((Generate) plan, predicates);
-      if (some != null) below.add(some);
-      pendingBelow.addAll(pending);
-    } else if (plan instanceof Sort || plan instanceof RepartitionOperation) {
-      below.addAll(predicates);
-      pendingBelow.addAll(pending);
-    }
+  private LogicalPlan rewrite(LogicalPlan plan, Carried carried) {
+    if (plan instanceof LogicalRelation) return wrap((LogicalRelation) plan, carried);
     List children = new ArrayList();
     boolean changed = false;
-    for (int i = 0; i < plan.children().size(); i++) {
-      LogicalPlan child = (LogicalPlan) plan.children().apply(i);
-      LogicalPlan rewritten;
-      if (plan instanceof Join) rewritten = rewriteSide((Join) plan, i, predicates, pending);
-      else if (Groups.of(plan) || plan instanceof Union) rewritten = rewriteRenamed(plan, i, predicates, pending);
-      else rewritten = rewrite(child, about(below, child.outputSet()), aboutPending(pendingBelow, child.outputSet()));
+    for (int side = 0; side < plan.children().size(); side++) {
+      LogicalPlan child = (LogicalPlan) plan.children().apply(side);
+      LogicalPlan rewritten = rewrite(child, below(plan, side, carried).about(child.outputSet()));
       changed = changed || rewritten != child;
       children.add(rewritten);
     }
     return changed ? (LogicalPlan) plan.withNewChildren(Plans.seq(children)) : plan;
   }
 
+  /** What is known of the rows of a plan's child, from what is known of the plan's own rows. */
+  private static Carried below(LogicalPlan plan, int side, Carried carried) {
+    if (plan instanceof Sort || plan instanceof RepartitionOperation) return carried;
+    if (plan instanceof Filter) return belowFilter(((Filter) plan).condition(), carried);
+    if (plan instanceof Generate) return carried.and(Generators.below((Generate) plan, carried.predicates()));
+    if (plan instanceof Join) return belowJoin((Join) plan, side, carried);
+    boolean computes = plan instanceof Project ? deterministic(((Project) plan).projectList()) : plan instanceof BaseEvalPython;
+    if (computes) return carried.below(Plans.computed(plan));
+    if (!Groups.of(plan) && !(plan instanceof Union)) return Carried.NOTHING;
+    // Of rows that are taken together, what is asked of all of them alike; of a union, what is asked of each of its parts.
+    Map names = Groups.of(plan) ? Groups.keys(plan) : Plans.renamed(plan, (LogicalPlan) plan.children().apply(side));
+    return carried.about(Groups.attributes(plan, names)).below(names);
+  }
+
+  private static Carried belowFilter(Expression condition, Carried carried) {
+    Carried below = carried.and(Collections.singletonList(condition));
+    List parts = Plans.conjuncts(condition);
+    for (int i = 0; i < parts.size(); i++) below = below.and(worthAThought(Pending.ofSubquery((Expression) parts.get(i))));
+    return below;
+  }
+
   /**
    * A join keeps on its way down what is asked of a side that it does not preserve for its own sake, and asks for rows that the other side
    * meets. Conditions of an inner join that call Python stand above it: there is where Spark evaluates them.
    */
-  private LogicalPlan rewriteSide(Join join, int side, List predicates, List pending) {
+  private static Carried belowJoin(Join join, int side, Carried carried) {
     LogicalPlan child = (LogicalPlan) join.children().apply(side);
     LogicalPlan other = (LogicalPlan) join.children().apply(1 - side);
     JoinType type = join.joinType();
@@ -111,65 +108,28 @@ public final class SkippingRule extends Rule {
     boolean semi = type == LeftSemi$.MODULE$ || type == LeftAnti$.MODULE$ || type instanceof ExistenceJoin;
     boolean passes = inner || (side == 0 ? semi || type == LeftOuter$.MODULE$ : type == RightOuter$.MODULE$);
     boolean asks = inner || (side == 0 ? type == LeftSemi$.MODULE$ || type == RightOuter$.MODULE$ : semi || type == LeftOuter$.MODULE$);
-    List pendingBelow = passes ? aboutPending(pending, child.outputSet()) : new ArrayList();
+    Carried below = passes ? carried.about(child.outputSet()) : Carried.NOTHING;
+    if (!asks) return below;
     List conditions = new ArrayList();
     if (join.condition().isDefined()) conditions.addAll(Plans.conjuncts((Expression) join.condition().get()));
-    if (inner) for (int i = 0; i < predicates.size(); i++) conditions.addAll(Plans.conjuncts((Expression) predicates.get(i)));
-    if (asks) add(Pending.ofJoin(conditions, child, other), pendingBelow);
-    List below = passes ? about(predicates, child.outputSet()) : new ArrayList();
-    if (asks && join.condition().isDefined()) below.addAll(Generators.ofJoin((Expression) join.condition().get(), child, other));
-    return rewrite(child, below, aboutPending(pendingBelow, child.outputSet()));
-  }
-
-  /** Of rows that are taken together, what is asked of all of them alike; of a union, what is asked of each of its parts. */
-  private LogicalPlan rewriteRenamed(LogicalPlan plan, int side, List predicates, List pending) {
-    LogicalPlan child = (LogicalPlan) plan.children().apply(side);
-    Map names = Groups.of(plan) ? Groups.keys(plan) : Plans.renamed(plan, child);
-    List below = new ArrayList();
-    List kept = about(predicates, Groups.attributes(plan, names));
-    for (int i = 0; i < kept.size(); i++) below.add(Plans.substitute((Expression) kept.get(i), names));
-    List pendingBelow = new ArrayList();
-    List pendingKept = aboutPending(pending, Groups.attributes(plan, names));
-    for (int i = 0; i < pendingKept.size(); i++) pendingBelow.add(((Pending) pendingKept.get(i)).below(names));
-    return rewrite(child, below, pendingBelow);
-  }
-
-  private static void addSubqueries(Expression condition, List pending) {
-    List parts = Plans.conjuncts(condition);
-    for (int i = 0; i < parts.size(); i++) add(Pending.ofSubquery((Expression) parts.get(i)), pending);
-  }
-
-  /** Those that are worth a thought: what is run for a join runs no more joins by itself. */
-  private static void add(Pending found, List pending) {
-    if (found != null && !SmallSide.running()) pending.add(found);
-  }
-
-  private static List aboutPending(List pending, AttributeSet output) {
-    List result = new ArrayList();
-    for (int i = 0; i < pending.size(); i++) {
-      Pending about = ((Pending) pending.get(i)).about(output);
-      if (about != null) result.add(about);
+    List found = Generators.ofJoin(conditions, child, other);
+    for (int i = 0; inner && i < carried.predicates().size(); i++) {
+      conditions.addAll(Plans.conjuncts((Expression) carried.predicates().get(i)));
     }
-    return result;
+    return below.and(found).and(worthAThought(Pending.ofJoin(conditions, child, other)));
   }
 
-  /** Those predicates that speak of nothing but these attributes. */
-  private static List about(List predicates, AttributeSet output) {
-    List result = new ArrayList();
-    for (int i = 0; i < predicates.size(); i++) {
-      List parts = Plans.conjuncts((Expression) predicates.get(i));
-      for (int j = 0; j < parts.size(); j++) {
-        Expression part = (Expression) parts.get(j);
-        if (part.references().subsetOf(output)) result.add(part);
-      }
-    }
-    return result;
+  /** What is run for a join runs no more joins by itself. */
+  private static Pending worthAThought(Pending found) {
+    return SmallSide.running() ? null : found;
   }
 
-  private LogicalPlan wrap(LogicalRelation scan, List predicates, List pending) {
+  private LogicalPlan wrap(LogicalRelation scan, Carried carried) {
     if (scan.isStreaming() || !(scan.relation() instanceof HadoopFsRelation)) return scan;
     FileIndex location = ((HadoopFsRelation) scan.relation()).location();
     if (!(location instanceof PartitioningAwareFileIndex) && !(location instanceof CatalogFileIndex)) return scan;
+    List predicates = carried.predicates();
+    List pending = carried.pending();
     List worth = new ArrayList();
     for (int i = 0; i < pending.size(); i++) if (((Pending) pending.get(i)).worth(location.sizeInBytes())) worth.add(pending.get(i));
     if (predicates.isEmpty() && worth.isEmpty()) return scan;

@@ -18,7 +18,7 @@ SOURCES = (
     *("Plans", "TreeEncoder", "TimeZones", "Conditions", "Domain", "Bisection", "AnsiForm", "ReadableSql", "Evaluator"),
     *("ValueRange", "Members", "Ranges"),
     *("KnownFiles", "Freshness", "Listing", "ChosenFiles", "SmallSide", "KeyPredicates", "Pending", "SkippingFileIndex"),
-    *("Groups", "Generators", "SkippingRule", "Shim"),
+    *("Groups", "Generators", "Carried", "SkippingRule", "Shim"),
 )
 
 
