@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from data_skip.like import literal_parts
+
 
 @dataclass(frozen=True)
 class Required:
@@ -53,19 +55,7 @@ def any_of(alternatives: list[Required]) -> Required:
 
 def of_like(pattern: str, escape: str) -> Required:
     """The literal parts of a LIKE pattern; nothing of one that Spark refuses."""
-    parts, i = [""], 0
-    while i < len(pattern):
-        if pattern[i] == escape:
-            i += 1
-            if i == len(pattern) or pattern[i] not in ("%", "_", escape):
-                return NOTHING_KNOWN
-            parts[-1] += pattern[i]
-        elif pattern[i] in "%_":
-            parts.append("")
-        else:
-            parts[-1] += pattern[i]
-        i += 1
-    return Required(tuple(filter(None, parts)))
+    return Required(tuple(filter(None, literal_parts(pattern, escape) or ())))
 
 
 def of_regular_expression(pattern: str, group: int = 0, text: str = "") -> Required:

@@ -9,11 +9,21 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from pyspark.sql import SparkSession
 
 import data_skip
 from data_skip.spark.java import ensure_java
 from tests.support import Lake
+
+# The same examples on every run, however slow the machine is.
+settings.register_profile("same", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("same")
+# Hypothesis also draws constants that stand in the code that is loaded: then examples would change with any line of data-skip, and with
+# the tests that ran before.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = providers.Constants
 
 SEDONA = ("org.apache.sedona:sedona-spark-shaded-4.0_2.13:1.8.0", "org.datasyslab:geotools-wrapper:1.8.0-33.1")
 

@@ -21,24 +21,27 @@ class Affixes:
     whole: bool = False
 
 
-def parse_like(pattern: str, escape: str) -> Affixes | None:
-    """The affixes of a LIKE pattern, with `%`, `_` and an escape character; None where Spark refuses the pattern."""
-    literals, current, i = [], "", 0
+def literal_parts(pattern: str, escape: str) -> list[str] | None:
+    """The texts before, between and after the wildcards of a LIKE pattern, some of them empty; None where Spark refuses the pattern."""
+    parts, i = [""], 0
     while i < len(pattern):
-        character = pattern[i]
-        if character == escape:
+        if pattern[i] == escape:
             i += 1
             if i == len(pattern) or pattern[i] not in ("%", "_", escape):
                 return None
-            current += pattern[i]
-        elif character in "%_":
-            literals.append(current)
-            current = ""
+            parts[-1] += pattern[i]
+        elif pattern[i] in "%_":
+            parts.append("")
         else:
-            current += character
+            parts[-1] += pattern[i]
         i += 1
-    literals.append(current)
-    return Affixes(literals[0], literals[-1], whole=len(literals) == 1)
+    return parts
+
+
+def parse_like(pattern: str, escape: str) -> Affixes | None:
+    """The affixes of a LIKE pattern; None where Spark refuses the pattern."""
+    parts = literal_parts(pattern, escape)
+    return None if parts is None else Affixes(parts[0], parts[-1], whole=len(parts) == 1)
 
 
 _QUANTIFIERS = "?*{"  # that let a pattern do without what stands before
