@@ -28,6 +28,7 @@ from data_skip.store.delta import definition_field
 MALFORMED = "data_skip_malformed"
 _WITH_MALFORMED = ("csv", "json")
 _HOUR = 3_600_000
+_UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
 
 
 @dataclass
@@ -37,13 +38,13 @@ class IndexReport:
     table: str
     indexes: list[str]
     files_collected: int = 0
-    files_lifted: int = 0  # of those collected: from their footers alone
-    files_current: int = 0
-    files_young: int = 0
-    files_refused: int = 0
-    rows: int = 0
+    files_lifted: int = 0  # of those collected: not read, since their footers hold all that was asked for
+    files_current: int = 0  # were up to date
+    files_young: int = 0  # have no record until the next refresh: they may be written again and look the same, or changed meanwhile
+    files_refused: int = 0  # of those collected: hold malformed records, and are always read
+    rows: int = 0  # of the files collected
     seconds: float = 0.0
-    unknown: dict[str, str] = field(default_factory=dict)
+    unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
 
     def __str__(self) -> str:
         lines = [
@@ -171,20 +172,24 @@ def _commit(store: DeltaStore, rows: list[tuple[FileKey, Collected]], bindings: 
     for i, binding in enumerate(bindings):
         index, type_ = binding.index, binding.record_type
         records = [{} if file.refused or file.records[i] is None else file.records[i] for _, file in rows]
-        columns[definition_field(index.column, type_, binding.definition)] = as_column(records, type_, index, report)
+        column, why = as_column(records, type_)
+        if why:
+            report.unknown.setdefault(str(index), why)
+        columns[definition_field(index.column, type_, binding.definition)] = column
     store.append([key for key, _ in rows], [file.rows for _, file in rows], columns)
 
 
-def as_column(records: list[Record | None], type_: pa.DataType, index: Index, report: IndexReport) -> pa.Array:
-    """The records of an index as one column; a record that does not fit its own fields is unknown."""
+def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.Array, str]:
+    """The records of an index as one column, those that do not fit their own fields as unknown ones; and why, "" where all fit."""
     try:
-        return pa.array(records, type_)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.array(records, type_), ""
+    except _UNFIT:
         fitting: list[Record | None] = []
+        why = ""
         for record in records:
             try:
                 fitting.append(pa.array([record], type_)[0].as_py())
-            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-                report.unknown.setdefault(str(index), f"a record does not fit its fields: {error}")
+            except _UNFIT as error:
+                why = why or f"a record does not fit its fields: {error}"
                 fitting.append({})
-        return pa.array(fitting, type_)
+        return pa.array(fitting, type_), why

@@ -11,13 +11,13 @@ KEPT_REPORTS = 100
 
 @dataclass
 class PredicateReport:
-    """One leaf of the WHERE: the clause that represents it, how many files it skips alone and why none; or why it has no clause."""
+    """One leaf of the WHERE."""
 
     predicate: str
-    clause: str = ""
+    clause: str = ""  # that represents it; "" where none does
     files_skipped_alone: int = 0
-    why_not: str = ""
-    why_none: str = ""
+    why_not: str = ""  # why it has no clause
+    why_none: str = ""  # why its clause skips no file
 
 
 @dataclass
@@ -29,14 +29,14 @@ class ScanReport:
     files_read: int = 0
     bytes_total: int = 0
     bytes_read: int = 0
-    rows_known: int = 0
-    rows_kept: int = 0
-    files_unknown: int = 0
-    clause: str = ""
+    rows_known: int = 0  # in files with a fresh record
+    rows_kept: int = 0  # of those, in files read
+    files_unknown: int = 0  # without a fresh record: always read
+    clause: str = ""  # "": every file is read
     predicates: list[PredicateReport] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    milliseconds: float = 0.0
+    notes: list[str] = field(default_factory=list)  # which indexes and joins were not used, and why
+    errors: list[str] = field(default_factory=list)  # of plugins, mostly; their files are read
+    milliseconds: float = 0.0  # that deciding took
 
     @property
     def files_skipped(self) -> int:

@@ -45,7 +45,7 @@ from data_skip.collect import collect_records, finish_records, merge_records
 from data_skip.decide import represent
 from data_skip.errors import DataSkipError
 from data_skip.index import Index, Record
-from data_skip.indexing import IndexReport, as_column
+from data_skip.indexing import as_column
 from data_skip.session import Skipping, enable
 from data_skip.store import Snapshot
 
@@ -253,7 +253,7 @@ class _Subject:
         self.unmerged = failures.get(self.index, "")
         fitting: list[Record | None] = [{} if record is None else record for record in records]
         type_ = self.snapshot.types[self.index.column]
-        return _Variants(np.array(files), as_column(fitting, type_, self.index, IndexReport("", [])))
+        return _Variants(np.array(files), as_column(fitting, type_)[0])
 
 
 def _cuts(rows: int, random: Random) -> Iterator[list[int]]:

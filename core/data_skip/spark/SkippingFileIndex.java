@@ -55,13 +55,13 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     Map json = describe(scan);
     json.put("predicate", predicate == null ? null : encoder.encode(predicate));
     List joins = new ArrayList();
-    for (int i = 0; i < pending.size(); i++) joins.add(told((Pending) pending.get(i), columns));
+    for (int i = 0; i < pending.size(); i++) joins.add(describe((Pending) pending.get(i), columns));
     json.put("pending", joins);
     json.put("notes", notes);
     this.description = Plans.json(json);
   }
 
-  private static Map told(Pending pending, Map columns) {
+  private static Map describe(Pending pending, Map columns) {
     Map json = new LinkedHashMap();
     json.put("columns", new ArrayList(pending.columns(columns)));
     json.put("bytes", new Long(pending.bytes()));
@@ -191,33 +191,33 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     if (said == null) return this;
     List notes = new ArrayList();
     try {
-      return new SkippingFileIndex(number, scan, known(said.toString().split("\n", -1), notes), new ArrayList(), notes, python);
+      return new SkippingFileIndex(number, scan, withPending(said.toString().split("\n", -1), notes), new ArrayList(), notes, python);
     } catch (Exception e) {
       return new SkippingFileIndex(number, scan, predicate, new ArrayList(), Collections.singletonList("no join is used: " + e), python);
     }
   }
 
-  /** The predicate with those that were pending and need not be refused. */
-  private Expression known(String[] refusals, List notes) {
-    Expression known = predicate;
+  /** The predicate with those that were pending and are worth knowing. `notes` is told what became of each. */
+  private Expression withPending(String[] notWorth, List notes) {
+    Expression all = predicate;
     for (int i = 0; i < pending.size(); i++) {
       Pending one = (Pending) pending.get(i);
       String refusal = one.refusal(session().sessionState().conf());
-      if (refusal == null && !refusals[i].isEmpty()) refusal = refusals[i];
-      if (refusal == null) {
-        long start = System.nanoTime();
-        try {
-          Expression found = one.resolve(session());
-          if (found != null) known = known == Literal$.MODULE$.TrueLiteral() ? found : new And(known, found);
-          notes.add(one.sql() + ": " + one.part() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
-        } catch (Exception e) {
-          notes.add(one.sql() + " is not used: running " + one.part() + " failed: " + e);
-        }
-      } else {
+      if (refusal == null && !notWorth[i].isEmpty()) refusal = notWorth[i];
+      if (refusal != null) {
         notes.add(one.sql() + " is not used: " + refusal);
+        continue;
+      }
+      long start = System.nanoTime();
+      try {
+        Expression found = one.resolve(session());
+        if (found != null) all = all == Literal$.MODULE$.TrueLiteral() ? found : new And(all, found);
+        notes.add(one.sql() + ": " + one.part() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
+      } catch (Exception e) {
+        notes.add(one.sql() + " is not used: running " + one.part() + " failed: " + e);
       }
     }
-    return known;
+    return all;
   }
 
   /** Spark explains a FileIndex by its root paths alone: so the first of them tells the clause where it is printed. */
