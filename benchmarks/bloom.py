@@ -1,10 +1,10 @@
-"""The Bloom filter against its specification (seed 002): false positives, space, and the speed of building, probing and lifting.
+"""The Bloom filter against Parquet's specification: false positives, space, and the speed of building, probing and lifting.
 
     python benchmarks/bloom.py [distinct values a filter]
 
-"times the spec" compares the false positives that were counted with the table of seed 002, at a size that `BloomFilter` chooses. "bits a
-value, times the spec" compares its space with that of the table. Speeds are ratios to a plain loop that does what the pseudocode of
-the seed says, or to what else would be done in its place. No Spark is needed.
+"times the spec" compares the false positives that were counted with the specification's table, at a size that `BloomFilter` chooses. "bits
+a value, times the spec" compares its space with that of the table. Speeds are ratios to a plain loop that does what the pseudocode of
+the specification says, or to what else would be done in its place. No Spark is needed.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def lifting(numbers: np.ndarray) -> None:
 
 
 def loop_insert(values: list[bytes], blocks: int) -> list[list[int]]:
-    """`filter_insert` of seed 002, as it stands there."""
+    """`filter_insert` of the specification, as it stands there."""
     words = [[0] * 8 for _ in range(blocks)]
     for value in values:
         h = xxhash.xxh64_intdigest(value)
@@ -108,7 +108,7 @@ def loop_insert(values: list[bytes], blocks: int) -> list[list[int]]:
 
 
 def loop_check(bits: bytes, hashes: list[int]) -> bool:
-    """`filter_check` of seed 002 for any of some hashes."""
+    """`filter_check` of the specification for any of some hashes."""
     blocks = len(bits) // 32
     for h in hashes:
         at = 32 * (((h >> 32) * blocks) >> 32)

@@ -1,6 +1,6 @@
 """What each index costs and how well it skips, on the demo's data: `.venv/bin/python -m benchmarks.indicators`.
 
-The indicators of seed 000 (sections IV-A and V-E, tables I and II): for each index alone, its metadata a file (compressed, as
+The indicators of Extensible Data Skipping (IV-A and V-E, tables I and II): for each index alone, its metadata a file (compressed, as
 stored), the time to create it, the geometric means of selectivity, layout, metadata and scanning factor over a workload of
 random queries that each match something, and the share of files skipped of those that an oracle would skip.
 

@@ -1,4 +1,4 @@
-"""Formatted: the template that makes an index of any parsing function (seed 000, section III-B)."""
+"""Formatted: the template that makes an index of any parsing function (Extensible Data Skipping, III-B)."""
 
 from __future__ import annotations
 

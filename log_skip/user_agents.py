@@ -1,4 +1,4 @@
-"""User agents: the `user-agents` library as SQL functions, by the names of the paper (seed 000, getAgentName) as well.
+"""User agents: the `user-agents` library as SQL functions, by the names of the paper (getAgentName) as well.
 
 What a user agent means is that library's answer, with or without `pip install 'data-skip[fast]'`, which makes parsing much faster. The
 versions of the library and its rules are part of the version of the extractors: with other rules, an agent may be another thing.

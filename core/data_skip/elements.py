@@ -1,4 +1,4 @@
-"""Arrays and maps: an index over an array keeps what it keeps about the array's elements ("leaf fields", seed 003).
+"""Arrays and maps: an index over an array keeps what it keeps about the array's elements ("leaf fields" of Big Metadata).
 
 An index over `tags` sees what `LATERAL VIEW OUTER explode(tags)` gives of a file's rows: every element, and NULL for each array that
 is NULL or empty. So do Parquet's own statistics. What a leaf of the WHERE says of a row becomes what it says of some element:

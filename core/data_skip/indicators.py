@@ -1,4 +1,4 @@
-"""Indicators of skipping effectiveness (seed 000, section IV-A, definitions 4 to 7): for one query, and their means over a workload.
+"""Indicators of skipping effectiveness (Extensible Data Skipping, IV-A): for one query, and their means over a workload.
 
     selectivity      sigma  = relevant rows / all rows
     layout factor    lambda = relevant rows / rows of relevant files          high: relevant rows lie together

@@ -1,4 +1,4 @@
-"""From the ranges of some expressions in a file to whether a predicate may be true there: seed 003's falsifiable expressions.
+"""From the ranges of some expressions in a file to whether a predicate may be true there: the falsifiable expressions of Big Metadata.
 
     a < b + 3                  smallest a  <  largest b + 3
     hour(ts) = 5               hour(smallest ts) <= 5 <= hour(largest ts), where both are on one day

@@ -1,4 +1,4 @@
-"""The split-block Bloom filter of Parquet (seed 002): hashes of values, the bitset that holds them, one question to many bitsets.
+"""The split-block Bloom filter of Parquet's specification: hashes of values, the bitset that holds them, one question to many bitsets.
 
 Values are hashed with XXH64, seed 0, over their Parquet PLAIN encoding as Spark's writer chooses it:
 
@@ -26,7 +26,7 @@ from data_skip.distinct import owners
 
 Hashes = npt.NDArray[np.uint64]
 BLOCK_BYTES = 32
-_SALTS = np.array(  # seed 002, Technical Approach
+_SALTS = np.array(  # of Parquet's specification
     [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31], dtype=np.uint32
 )
 _P1, _P2, _P3, _P4, _P5 = (
@@ -97,7 +97,7 @@ def _rotated(h: Hashes, by: int) -> Hashes:
 
 
 def _places(hashes: Hashes, blocks: npt.NDArray[np.int64] | int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-    """The block of each hash, and the bit in each of the block's eight words: `filter_insert` and `mask` of seed 002."""
+    """The block of each hash, and the bit in each of the block's eight words: `filter_insert` and `mask` of the specification."""
     block = ((hashes >> np.uint64(32)) * np.asarray(blocks, dtype=np.uint64)) >> np.uint64(32)
     return block.astype(np.int64), (hashes.astype(np.uint32)[..., None] * _SALTS) >> np.uint32(27)
 
@@ -133,8 +133,8 @@ def folded(bits: bytes, fpp: float) -> bytes:
 def false_positives(bits_per_value: float) -> float:
     """The probability that a filter with so much space passes a value that it does not hold.
 
-    Seed 002 gives a table (10.5 bits: 1 %), no formula. The number of values that fall into a block of 256 bits follows Poisson's law;
-    with k of them, a bit of a word is set with probability 1 - (31/32)^k, and all eight must be.
+    The specification has a table (10.5 bits: 1 %), no formula. The number of values that fall into a block of 256 bits follows Poisson's
+    law; with k of them, a bit of a word is set with probability 1 - (31/32)^k, and all eight must be.
     """
     mean = 256 / bits_per_value
     most = ceil(mean + 12 * sqrt(mean) + 12)

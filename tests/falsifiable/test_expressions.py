@@ -1,4 +1,4 @@
-"""Every line of seed 003's tables 1 to 6, and every function that monotone.py knows: which files of the small table each predicate reads.
+"""Every line of Big Metadata's tables 1 to 6, and every function that monotone.py knows: which files each predicate reads.
 
 A row: the predicate, the files that hold a row for which it is true, and those that are read besides (mostly none). All others must be
 skipped, whether the user writes SQL or DataFrames.

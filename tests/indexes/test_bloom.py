@@ -1,4 +1,4 @@
-"""BloomFilter: bit for bit Parquet's own, never wrong, and as selective as the specification says (seed 002)."""
+"""BloomFilter: bit for bit Parquet's own, never wrong, and as selective as the specification says."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from data_skip.testing import check_index
 from tests.support import Lake, aged
 
 NAN = float("nan")
-SPEC = {0.1: 6.0, 0.01: 10.5, 0.001: 16.9, 0.0001: 26.4, 0.00001: 41.0}  # the table of seed 002, Sizing an SBBF
+SPEC = {0.1: 6.0, 0.01: 10.5, 0.001: 16.9, 0.0001: 26.4, 0.00001: 41.0}  # the specification's table, Sizing an SBBF
 
 
 @pytest.mark.parametrize(("fpp", "bits"), SPEC.items())

@@ -1,4 +1,4 @@
-"""Hybrid: a value list of few values, a Bloom filter of many (seed 000, section IV-E)."""
+"""Hybrid: a value list of few values, a Bloom filter of many (Extensible Data Skipping, IV-E)."""
 
 from __future__ import annotations
 

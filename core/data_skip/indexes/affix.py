@@ -30,8 +30,8 @@ class _Affix(Index):
     """Distinct affixes of `length` code points, up to `limit` a file (beyond it unknown). A string shorter than that is kept whole.
 
     A length that is not given is chosen from a sample of up to 64 files: the shortest with which LIKE queries would read hardly more
-    than with whole values, with a metadata factor of at least 0.9 in the whole table (seed 000, section V-E and figure 12). The queries
-    are the paper's: affixes of random length of 50 random values. It then belongs to the index, as if given.
+    than with whole values, with a metadata factor of at least 0.9 in the whole table. Rule and queries are those of Extensible Data
+    Skipping, V-E and figure 12: affixes of random length of 50 random values. The length then belongs to the index, as if given.
     """
 
     def __init__(self, expression: str, length: int | None = None, limit: int = 10_000) -> None:

@@ -1,4 +1,4 @@
-"""BloomFilter: Parquet's own split-block Bloom filter (seed 002) of a file's values, for equality with constants."""
+"""BloomFilter: Parquet's own split-block Bloom filter of a file's values, for equality with constants."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class BloomFilter(Index):
     """A Bloom filter of one expression; serves =, <=> and IN with constants, and IS [NOT] NULL.
 
     fpp: how probable it is that a file is read for a value that it does not hold. A filter is as large as the distinct values of
-    its file ask for, by the table of seed 002: 10.5 bits a value for 0.01. A record holds a list of bitsets, since one taken from
-    a Parquet file has one for each row group; the file may hold a value if any of them does. No bitset: no value but NULL.
+    its file ask for, by the specification's table: 10.5 bits a value for 0.01. A record holds a list of bitsets, since one taken from a
+    Parquet file has one for each row group; the file may hold a value if any of them does. No bitset: no value but NULL.
     """
 
     def __init__(self, *expressions: str, fpp: float = 0.01) -> None:
@@ -86,7 +86,7 @@ class BloomFilter(Index):
 
 
 def _written(footer: Footer, chunk: pq.ColumnChunkMetaData) -> bytes | None:
-    """The bitset that lies in the file; None where there is none of the one kind that seed 002, File Format, knows."""
+    """The bitset that lies in the file; None where there is none of the one kind that Parquet's specification knows."""
     offset = getattr(chunk, "bloom_filter_offset", None)  # older versions of pyarrow do not tell
     if offset is None:
         return None

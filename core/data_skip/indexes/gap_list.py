@@ -1,4 +1,4 @@
-"""GapList: the widest ranges between a file's smallest and largest value in which it holds none (seed 000, IV-C and table I)."""
+"""GapList: the widest ranges between a file's smallest and largest value in which it holds none (Extensible Data Skipping, IV-C)."""
 
 from __future__ import annotations
 

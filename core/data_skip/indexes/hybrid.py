@@ -1,4 +1,4 @@
-"""Hybrid: a list of a file's values while they are few, a Bloom filter where they are many (seed 000, section IV-E)."""
+"""Hybrid: a list of a file's values while they are few, a Bloom filter where they are many (Extensible Data Skipping, IV-E)."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Hybrid(ValueList, BloomFilter):
 def threshold_for(file_bytes: int, value_bytes: float, fpp: float = 0.01, scanned: float = 0.01) -> int:
     """The number of distinct values up to which a list costs less than a Bloom filter, in bytes read for records and data.
 
-    Seed 000, section IV-E: a list of v values of b bits instead of a filter is worth its size while v (b + ln f / ln² 2) < f |o| (1 - E),
-    where |o| is the size of a file in bits and E the share of files that a query must read. For 64 MB, 64 characters and f = E = 0.01
-    that is 10,088, whence the default threshold.
+    Extensible Data Skipping, IV-E: a list of v values of b bits, instead of a filter, is worth its size while
+    v (b + ln f / ln² 2) < f |o| (1 - E), where |o| is the size of a file in bits and E the share of files that a query must read. For
+    64 MB, 64 characters and f = E = 0.01 that is 10,088, whence the default threshold.
     """
     saved = 8 * value_bytes + log(fpp) / log(2) ** 2
     if saved <= 0:

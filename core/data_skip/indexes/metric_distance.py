@@ -1,4 +1,4 @@
-"""MetricDistance: how near and how far a file's values are to an origin; for similarity search (seed 000, IV-D and table I: MetricDist).
+"""MetricDistance: how near and how far a file's values are to an origin; for similarity search (Extensible Data Skipping, IV-D).
 
     skipping.table("data/people").create_index(MetricDistance("name"))
     SELECT * FROM people WHERE levenshtein(name, 'Mary') <= 2

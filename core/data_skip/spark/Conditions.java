@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The conditions, over the range of a file, under which a function is monotone there: seed 003's H. monotone.py says which need which. */
+/** The conditions, over the range of a file, under which a function is monotone there: H in Big Metadata. monotone.py says which need which. */
 public final class Conditions {
   private static final long SECOND = TimeZones.SECOND;
   private static final long DAY = 86400L * SECOND;

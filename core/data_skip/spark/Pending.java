@@ -26,7 +26,7 @@ import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.DataType;
 
 /**
- * A predicate of a scan that is known once a small side has been run (sideways information passing, seed 003): some row of `other`
+ * A predicate of a scan that is known once a small side has been run (sideways information passing): some row of `other`
  * satisfies all of `conditions` together with the scan's row; or, for a scalar sub-query, `conditions` with its one value.
  *
  * The conditions become ordinary predicates of the scan: `key IN (the other side's keys)`, of many their range and a Bloom filter; and where
