@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from data_skip.expression import Call, Expression, Literal
+from data_skip.monotone import Rule
 
 _SIGNS = {
     "LessThan": (-1,),
@@ -45,6 +46,14 @@ class Bisection:
         return self.nan is None or self.nan in _SIGNS[operator]
 
 
+@dataclass
+class Claims:
+    """What is told of a node whose range in each file is asked for. Nodes of Spark's tree are known by their numbers."""
+
+    targets: dict[Expression, list[int]] = field(default_factory=dict)  # the expressions whose ranges are known, and where they stand
+    rules: dict[int, Rule] = field(default_factory=dict)  # of the calls in between
+
+
 class Spark(Protocol):
     """Questions about nodes of the query's own tree, and about time zones. Of a node that stands nowhere in it, nothing is known."""
 
@@ -58,8 +67,8 @@ class Spark(Protocol):
 
         The calls `checked` are evaluated in the form that raises an error where they overflow."""
 
-    def may_be(self, node: Expression, program: str, columns: list[pa.Array]) -> npt.NDArray[np.bool_]:
-        """For each file, whether the node may be true there: see Ranges.java, and ranges.py."""
+    def may_be(self, node: Expression, claims: Claims, columns: list[pa.Array]) -> npt.NDArray[np.bool_]:
+        """For each file, whether the node may be true there; `columns`: three for each target, see Ranges.mayBe in Ranges.java."""
 
     def cast(self, cast: Call, values: pa.Array) -> list[Literal] | None:
         """What a cast, which need not stand in the query, gives of values of its operand; None where one of them raises an error."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from data_skip.ask_spark import Spark
 from data_skip.expression import Call, Expression
-from data_skip.filters import Spark
 
 Test = Callable[[pa.Array], pa.BooleanArray]
 

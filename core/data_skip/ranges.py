@@ -12,18 +12,16 @@ serves several columns at once, and functions that are monotone in many a file b
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from data_skip.ask_spark import Claims, Spark
 from data_skip.clause import Clause, Computed, Field
 from data_skip.expression import Call, Expression, Literal
-from data_skip.filters import Spark
-from data_skip.monotone import Rule
 from data_skip.narrowing import rule_of
 
 _KNOWN, _VALUES, _NULL, _NAN = 1, 2, 4, 8  # see Ranges.mayBe
@@ -69,17 +67,10 @@ def within_ranges(
     """Whether a leaf may be true in a file; None where nothing can be told. `constant_only`: ask about files of one value only."""
     if node.source is None or not node.deterministic or any(isinstance(n, Call) and n.name == "PythonUDF" for n in node.walk()):
         return None
-    rules: dict[str, Rule] = {}
-    targets: dict[Expression, list[int]] = {}
-    monotone = _describe(node, known, spark, rules, targets) and not constant_only
-    if not targets or not (monotone or _all_known(node, known)):
+    claims = Claims()
+    monotone = _describe(node, known, spark, claims) and not constant_only
+    if not claims.targets or not (monotone or _all_known(node, known)):
         return None
-    program = json.dumps(
-        {
-            "targets": list(targets.values()),
-            "rules": {id_: {name: value for name, value in asdict(rule).items() if value} for id_, rule in rules.items()},
-        }
-    )
 
     def may_match(*arrays: pa.Array) -> pa.BooleanArray:
         inputs = [_input(*arrays[i : i + 5]) for i in range(0, len(arrays), 5)]
@@ -87,28 +78,26 @@ def within_ranges(
         if not asked.any():
             return pa.nulls(len(asked), pa.bool_())
         answers = np.ones(len(asked), dtype=bool)
-        answers[asked] = spark.may_be(node, program, [column.filter(pa.array(asked)) for columns in inputs for column in columns])
+        answers[asked] = spark.may_be(node, claims, [column.filter(pa.array(asked)) for columns in inputs for column in columns])
         return pa.array(answers, mask=~asked)
 
-    fields = tuple(field for target in targets for field in known[target].fields)
+    fields = tuple(field for target in claims.targets for field in known[target].fields)
     return Bounded((Computed if monotone else WhereConstant)(text, fields, may_match), monotone)
 
 
-def _describe(
-    node: Expression, known: Mapping[Expression, Bounds], spark: Spark, rules: dict[str, Rule], targets: dict[Expression, list[int]]
-) -> bool:
+def _describe(node: Expression, known: Mapping[Expression, Bounds], spark: Spark, claims: Claims) -> bool:
     """Collects the claims about calls and the places of targets; whether the node has a range where its targets have."""
     if node in known and node.source is not None:
-        targets.setdefault(node, []).append(node.source.id)
+        claims.targets.setdefault(node, []).append(node.source.id)
         return True
     if not isinstance(node, Call) or node.source is None:
         return isinstance(node, Literal)
-    parts = [_describe(child, known, spark, rules, targets) for child in node.operands]
+    parts = [_describe(child, known, spark, claims) for child in node.operands]
     if node.name in _LOGIC:
         return _told(node.name, parts)
     rule = rule_of(node, spark) if all(parts) else None
     if rule is not None:
-        rules[str(node.source.id)] = rule
+        claims.rules[node.source.id] = rule
     return rule is not None
 
 

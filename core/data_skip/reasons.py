@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from data_skip.ask_spark import Spark
 from data_skip.clause import KEEP, AllOf, Clause, Mask, Records
 from data_skip.elements import indexed
 from data_skip.expression import Call, Column, Expression, name_of
-from data_skip.filters import Filters, Indexes, Spark
+from data_skip.filters import Filters, Indexes
 from data_skip.index import BoundIndex, Index
 from data_skip.merging import generate_clause
 from data_skip.monotone import Rule

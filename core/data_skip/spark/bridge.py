@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from data_skip.ask_spark import Bisection
+from data_skip.ask_spark import Bisection, Claims
 from data_skip.clause import Mask
 from data_skip.expression import Call, Column, Expression, Literal, Opaque, Source, decode, decode_value
 from data_skip.spark.python_functions import ARGUMENTS, call
@@ -96,9 +97,11 @@ class Scan:
         first, reached, passed, last = map(int, ordinals)
         return Bisection(first, reached, passed, last, increasing == "true", strict == "true", None if nan == "?" else int(nan))
 
-    def may_be(self, node: Expression, program: str, columns: list[pa.Array]) -> npt.NDArray[np.bool_]:
+    def may_be(self, node: Expression, claims: Claims, columns: list[pa.Array]) -> npt.NDArray[np.bool_]:
         """See ask_spark.Spark."""
         assert node.source is not None
+        rules = {number: {name: value for name, value in asdict(rule).items() if value} for number, rule in claims.rules.items()}
+        program = json.dumps({"targets": list(claims.targets.values()), "rules": rules})
         answer = self.java.ranges(program).mayBe(node.source.id, not node.source.negated, _stream(columns))
         return np.frombuffer(answer, dtype=np.uint8) == 1
 
