@@ -19,7 +19,8 @@ from data_skip.partitions import partition_values
 from data_skip.partitions import records as partition_records
 from data_skip.reasons import why_no_clause, why_no_file
 from data_skip.report import PredicateReport, ScanReport, human
-from data_skip.spark.bridge import Listing, Scan
+from data_skip.spark.bridge import Scan
+from data_skip.spark.listing import Listing
 from data_skip.store import Snapshot
 
 

@@ -20,8 +20,9 @@ from data_skip.footer import lift
 from data_skip.index import Index, Record
 from data_skip.progress import progress_bar
 from data_skip.sampling import Sample, spread
-from data_skip.spark.bridge import Listing, Scan
+from data_skip.spark.bridge import Scan
 from data_skip.spark.jvm import Jvm
+from data_skip.spark.listing import Listing
 from data_skip.store import DeltaStore, FileKey
 from data_skip.store.delta import definition_field
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from data_skip.expression import Column, Expression, Opaque, conjuncts
 from data_skip.index import BoundIndex
 from data_skip.indexes.min_max import MinMax
-from data_skip.spark.bridge import Listing
+from data_skip.spark.listing import Listing
 from data_skip.spark_types import arrow_type
 
 

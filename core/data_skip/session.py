@@ -25,8 +25,9 @@ from data_skip.filters import Filters
 from data_skip.index import Index
 from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
 from data_skip.report import QueryReport, Reports, ScanReport
-from data_skip.spark.bridge import Listing, Scan
+from data_skip.spark.bridge import Scan, listing_of
 from data_skip.spark.jvm import Jvm, session_id
+from data_skip.spark.listing import Listing
 from data_skip.store import DeltaStore, Snapshot, StoreError
 from data_skip.table import Table
 
@@ -224,7 +225,7 @@ class _Callback:
         try:
             if what == "explain":
                 return skipping._explain(Scan(java))
-            return skipping._decide_and_report(Listing(java)) if what == "list" else skipping._not_worth(Listing(java))
+            return (skipping._decide_and_report if what == "list" else skipping._not_worth)(listing_of(java))
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:

@@ -11,7 +11,8 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.errors import DataSkipError
-from data_skip.spark.bridge import Listing, Scan
+from data_skip.spark.bridge import Scan
+from data_skip.spark.listing import Listing
 
 # In order of use: each class sees those before it, through the class loader that is its parent.
 SOURCES = (
