@@ -14,6 +14,7 @@ from hypothesis.internal.conjecture import providers
 from pyspark.sql import SparkSession
 
 import data_skip
+from data_skip.spark import python_functions
 from data_skip.spark.java import ensure_java
 from tests.support import Lake
 
@@ -24,6 +25,9 @@ settings.load_profile("same")
 # the tests that ran before.
 if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = providers.Constants
+
+# A machine under load may stop a test for a second; test_python_functions.py has a clock of its own.
+python_functions.SECONDS = 60.0
 
 SEDONA = ("org.apache.sedona:sedona-spark-shaded-4.0_2.13:1.8.0", "org.datasyslab:geotools-wrapper:1.8.0-33.1")
 

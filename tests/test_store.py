@@ -146,7 +146,7 @@ def test_writers_in_processes_lose_nothing(store: DeltaStore) -> None:
         "for j in range(3): s.append([key(f'f{i}-{j}')], [1], {column(f'c{i}'): records(j)})\n"
     )
     workers = [subprocess.Popen([sys.executable, "-c", script, store.uri, str(i)], stderr=subprocess.PIPE) for i in range(3)]
-    errors = [worker.communicate(timeout=300)[1].decode()[-2000:] for worker in workers]
+    errors = [worker.communicate(timeout=1800)[1].decode()[-2000:] for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0, 0], errors
     found = known(store)
     assert set(found) == {f"f{i}-{j}" for i in range(3) for j in range(3)}

@@ -55,7 +55,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
     )
     assert run.returncode == 0, run.stderr[-3000:]
     return {**json.loads(run.stdout.strip().splitlines()[-1]), "site": str(site)}
