@@ -52,11 +52,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.parquet.filterPushdown", "false")
         .config("spark.sql.orc.filterPushdown", "false")
         .config("spark.driver.memory", "3g")
+        .config("spark.python.daemon.module", "tests.python_workers")  # starts tasks five times as fast
         # A run is too short, and its plans too many, for what the second compiler gives: it took half of the time of two cores.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
+    session.sparkContext._python_includes.clear()  # the packages' jars, in which Python would look for modules: see python_workers.py
     yield session
     session.stop()
 
