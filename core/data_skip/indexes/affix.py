@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from random import Random
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,14 @@ class _Affix(Index):
 
     length: int | None
     limit: int
+    exact: ClassVar[str]  # the name of the node that asks for this affix and nothing else
+
+    @property
+    def chosen(self) -> int:
+        """The length. ValueError where it is still to be chosen."""
+        if self.length is None:
+            raise ValueError(f"{self} has no length yet: create_index chooses it")
+        return self.length
 
     def fitted(self, sample: Sample) -> Index:
         if self.length is not None:
@@ -80,8 +89,16 @@ class _Affix(Index):
     def _files_read(self, strings: pa.Array, files: npt.NDArray[np.int64], query: str) -> int:
         return len(np.unique(files[self.matches(strings, query).to_numpy(zero_copy_only=False)]))
 
+    def of(self, found: Affixes) -> str:
+        """What a predicate says of this end of a string."""
+        raise NotImplementedError
+
     def part(self, text: str, length: int) -> str:
-        """The affix of a string."""
+        """The affix of a string, of so many code points or fewer."""
+        raise NotImplementedError
+
+    def cut(self, strings: pa.Array, length: int) -> pa.Array:
+        """The affix of each string."""
         raise NotImplementedError
 
     def matches(self, strings: pa.Array, text: str) -> pa.BooleanArray:
@@ -94,13 +111,9 @@ class _Affix(Index):
     def record_fields(self, types: tuple[pa.DataType, ...]) -> Mapping[str, pa.DataType]:
         return {"affixes": pa.list_(pa.string()), "has_null": pa.bool_()}
 
-    def cut(self, strings: pa.Array) -> pa.Array:
-        """The affix of each string."""
-        raise NotImplementedError
-
     def collect(self, *values: pa.Array) -> Record:
         (array,) = values
-        return {"affixes": distinct(self.cut(array), self.limit), "has_null": array.null_count > 0}
+        return {"affixes": distinct(self.cut(array, self.chosen), self.limit), "has_null": array.null_count > 0}
 
     def merge(self, a: Record, b: Record) -> Record:
         return {"affixes": merged_lists(a["affixes"], b["affixes"], self.limit), "has_null": a["has_null"] or b["has_null"]}
@@ -109,13 +122,16 @@ class _Affix(Index):
 class Prefix(_Affix):
     """The first `length` code points of each string: `Prefix("path", 8)`. Serves LIKE 'x%', =, IN and their NOT."""
 
-    def cut(self, strings: pa.Array) -> pa.Array:
-        if self.length is None:
-            raise ValueError(f"{self} has no length yet: create_index chooses it")
-        return pc.utf8_slice_codeunits(strings, 0, self.length)
+    exact = "StartsWith"
+
+    def of(self, found: Affixes) -> str:
+        return found.prefix
 
     def part(self, text: str, length: int) -> str:
         return text[:length]
+
+    def cut(self, strings: pa.Array, length: int) -> pa.Array:
+        return pc.utf8_slice_codeunits(strings, 0, length)
 
     def matches(self, strings: pa.Array, text: str) -> pa.BooleanArray:
         return pc.starts_with(strings, text)
@@ -124,13 +140,16 @@ class Prefix(_Affix):
 class Suffix(_Affix):
     """The last `length` code points of each string: `Suffix("city", 4)`. Serves LIKE '%x', =, IN and their NOT."""
 
-    def cut(self, strings: pa.Array) -> pa.Array:
-        if self.length is None:
-            raise ValueError(f"{self} has no length yet: create_index chooses it")
-        return pc.utf8_slice_codeunits(strings, -self.length)
+    exact = "EndsWith"
+
+    def of(self, found: Affixes) -> str:
+        return found.suffix
 
     def part(self, text: str, length: int) -> str:
         return text[-length:]
+
+    def cut(self, strings: pa.Array, length: int) -> pa.Array:
+        return pc.utf8_slice_codeunits(strings, -length)
 
     def matches(self, strings: pa.Array, text: str) -> pa.BooleanArray:
         return pc.ends_with(strings, text)
@@ -139,20 +158,19 @@ class Suffix(_Affix):
 @filters.on()
 def by_affix(node: Expression, indexes: Indexes) -> Iterator[Clause]:
     """Predicates about how a string begins or ends, or what it is."""
-    for kind in (Prefix, Suffix):
-        for index in indexes.of(kind):
-            test = _test(node, index)
-            if test is not None:
-                yield _any_affix(index, test, _true_for_null(node, index.expression), admits(index, node, indexes))
+    for index in indexes.of(_Affix):
+        assert isinstance(index.index, _Affix)
+        test = _test(node, index.expression, index.index)
+        if test is not None:
+            yield _any_affix(index, test, _true_for_null(node, index.expression), admits(index, node, indexes))
 
 
 Test = Callable[[pa.Array], pa.BooleanArray]
 
 
-def _test(node: Expression, index: BoundIndex) -> Test | None:
+def _test(node: Expression, target: Expression, affix: _Affix) -> Test | None:
     """Which affixes may belong to a string that satisfies the node; None where the node says nothing about them."""
-    target = index.expression
-    prefix, length = isinstance(index.index, Prefix), index.index.parameters["length"]
+    length = affix.chosen
     match node:
         case Call("IsNull", [inner]) if inner == target:
             return _none
@@ -161,47 +179,50 @@ def _test(node: Expression, index: BoundIndex) -> Test | None:
         case Call("IsNotNull", [inner]) if inner == target:
             return _all
         case Call("In", [inner, *constants]) if inner == target and (texts := _strings(constants)) is not None:
-            return _one_of([text[:length] if prefix else text[-length:] for text in texts])
+            return _one_of([affix.part(text, length) for text in texts])
         case Call("Not", [inner]):
-            return _negated(inner, target, prefix, length)
+            return _negated(inner, target, affix)
         case Call("If", [Call("IsNull", [inner]), Literal(False | None), cut]) if inner == target:  # as Spark asks right(x, 3) = 'abc'
-            return _cut(cut, target, prefix, length)
-    if (test := _cut(node, target, prefix, length)) is not None:
+            return _cut(cut, target, affix)
+    if (test := _cut(node, target, affix)) is not None:
         return test
     found = affixes(node, target)
     if found is None:
         return None
-    known = found.prefix if prefix else found.suffix
-    known = known[:length] if prefix else known[-length:]
+    known = affix.part(affix.of(found), length)
     if found.whole:
         return _one_of([known])
-    if not known:
-        return None
-    return lambda stored: pc.starts_with(stored, known) if prefix else pc.ends_with(stored, known)
+    return (lambda stored: affix.matches(stored, known)) if known else None
 
 
-def _cut(node: Expression, target: Expression, prefix: bool, length: int) -> Test | None:
+def _cut(node: Expression, target: Expression, affix: _Affix) -> Test | None:
     """Which affixes may belong to a string of which left(x, n) or right(x, n) is one of some constants."""
+    length = affix.chosen
     match node:
         case Call("In", [Call("If", [_, Literal(None), cut]), *constants]):  # of right
-            return _cut(replace(node, operands=(cut, *constants)), target, prefix, length)
+            return _cut(replace(node, operands=(cut, *constants)), target, affix)
         case Call(
             "EqualTo" | "EqualNullSafe" | "In",
             [Call("Substring", [inner, Literal(int() as start), Literal(int() as count)]), *constants],
         ) if inner == target and (texts := _strings(constants)) is not None:
-            n = count if start in (0, 1) else -start
-            if (start in (0, 1)) != prefix or n < 1 or count < n or any(c.value is None for c in constants if isinstance(c, Literal)):
+            of_start = start in (0, 1)
+            n = count if of_start else -start
+            if (
+                of_start != isinstance(affix, Prefix)
+                or n < 1
+                or count < n
+                or any(c.value is None for c in constants if isinstance(c, Literal))
+            ):
                 return None
-            known = min(n, length)
-            ends = [text[:length] if prefix else text[-length:] for text in texts if len(text) == n]
-            whole = _one_of([text[:length] if prefix else text[-length:] for text in texts if len(text) < n])
-            part = (0, known) if prefix else (-known, None)
-            return lambda stored: pc.or_(whole(stored), _one_of(ends)(pc.utf8_slice_codeunits(stored, *part)))
+            ends = _one_of([affix.part(text, length) for text in texts if len(text) == n])
+            whole = _one_of([affix.part(text, length) for text in texts if len(text) < n])
+            return lambda stored: pc.or_(whole(stored), ends(affix.cut(stored, min(n, length))))
     return None
 
 
-def _negated(node: Expression, target: Expression, prefix: bool, length: int) -> Test | None:
+def _negated(node: Expression, target: Expression, affix: _Affix) -> Test | None:
     """Which affixes may belong to a string for which the node is false: an affix that settles that the node is true may not."""
+    length = affix.chosen
     match node:
         case Call("In", [inner, *constants]) if inner == target and (texts := _strings(constants)) is not None:
             if any(isinstance(c, Literal) and c.value is None for c in constants):
@@ -211,10 +232,8 @@ def _negated(node: Expression, target: Expression, prefix: bool, length: int) ->
     match found:
         case Affixes(text, _, whole=True) if len(text) < length:  # a shorter string is kept whole: the affix is the string
             return _unless(_one_of([text]))
-        case Affixes(text, "", whole=False) if prefix and name_of(node) == "StartsWith" and len(text) <= length:
-            return _unless(lambda stored: pc.starts_with(stored, text))
-        case Affixes("", text, whole=False) if not prefix and name_of(node) == "EndsWith" and len(text) <= length:
-            return _unless(lambda stored: pc.ends_with(stored, text))
+        case Affixes(whole=False) if name_of(node) == affix.exact and len(known := affix.of(found)) <= length:
+            return _unless(lambda stored: affix.matches(stored, known))
     return None
 
 
