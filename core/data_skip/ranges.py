@@ -53,17 +53,9 @@ class WhereConstant(Computed):
         return f"{self.text} where it has one value"
 
 
-@dataclass(frozen=True)
-class Bounded:
-    """A clause about the ranges of a node's operands; `monotone`: whether it says something of files with more than one value."""
-
-    clause: Clause
-    monotone: bool
-
-
 def within_ranges(
     node: Expression, known: Mapping[Expression, Bounds], spark: Spark, text: str, constant_only: bool = False
-) -> Bounded | None:
+) -> Clause | None:
     """Whether a leaf may be true in a file; None where nothing can be told. `constant_only`: ask about files of one value only."""
     if node.source is None or not node.deterministic or any(isinstance(n, Call) and n.name == "PythonUDF" for n in node.walk()):
         return None
@@ -82,7 +74,7 @@ def within_ranges(
         return pa.array(answers, mask=~asked)
 
     fields = tuple(field for target in claims.targets for field in known[target].fields)
-    return Bounded((Computed if monotone else WhereConstant)(text, fields, may_match), monotone)
+    return (Computed if monotone else WhereConstant)(text, fields, may_match)
 
 
 def _describe(node: Expression, known: Mapping[Expression, Bounds], spark: Spark, claims: Claims) -> bool:

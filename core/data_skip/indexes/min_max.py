@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from data_skip import filters
 from data_skip.clause import Clause, Named, any_of
 from data_skip.dictionary import Decider, decider
-from data_skip.expression import Call, Expression
+from data_skip.expression import Expression, name_of
 from data_skip.filters import Indexes, admits
 from data_skip.footer import WRITERS, Footer
 from data_skip.index import BoundIndex, Index, Record
@@ -121,22 +121,28 @@ def in_range(node: Expression, indexes: Indexes) -> Iterator[Clause]:
         if values is not None:
             yield Named(admits(index, node, indexes), holds_any(index, values))
             served = True
-    if isinstance(node, Call) and node.name in ("And", "Or"):
+    if name_of(node) in ("And", "Or"):
         return
-    like = isinstance(node, Call) and node.name in LOOSE  # of which the range of its prefix tells little
-    if not served or like:
-        known = {index.expression: _ranges(index) for index in indexes.of(MinMax)}
-        used = [index for index in indexes.of(MinMax) if index.expression in set(node.walk())]
-        if used:
-            text = f"{', '.join(map(str, used))} {'admit' if len(used) > 1 else 'admits'} {indexes.spark.sql(node)}"
-            found = within_ranges(node, known, indexes.spark, text, constant_only=served)
-            if found is not None:
-                yield found.clause
-                return
-        for index in used:  # a Python function, which Spark does not evaluate while planning
-            decided = decider(node, index.expression, indexes.spark)
-            if decided is not None:
-                yield _decided_where_constant(index, decided, admits(index, node, indexes))
+    if not served or name_of(node) in LOOSE:  # of LIKE and RLIKE, the range of a prefix tells little
+        yield from _in_image(node, indexes, constant_only=served)
+
+
+def _in_image(node: Expression, indexes: Indexes, constant_only: bool) -> Iterator[Clause]:
+    """What Spark says of the leaf for the ranges of all expressions in it; of a Python function, for files of one value."""
+    parts = set(node.walk())
+    used = [index for index in indexes.of(MinMax) if index.expression in parts]
+    if not used:
+        return
+    text = f"{', '.join(map(str, used))} {'admit' if len(used) > 1 else 'admits'} {indexes.spark.sql(node)}"
+    known = {index.expression: _ranges(index) for index in used}
+    clause = within_ranges(node, known, indexes.spark, text, constant_only)
+    if clause is not None:
+        yield clause
+        return
+    for index in used:
+        decided = decider(node, index.expression, indexes.spark)
+        if decided is not None:
+            yield _decided_where_constant(index, decided, admits(index, node, indexes))
 
 
 def _ranges(index: BoundIndex) -> Bounds:
