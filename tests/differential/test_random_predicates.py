@@ -104,6 +104,7 @@ PROFILES = {
 CHANGED = ("min_max", "value_list", "affix", "everything")
 skips: Counter[tuple[str, str]] = Counter()  # (indexes, kind of predicate) -> skipped files that Spark would have had to read
 compared: Counter[str] = Counter()
+finished: list[str] = []  # the profiles of the tables that were compared
 
 
 @pytest.fixture
@@ -138,6 +139,7 @@ def test_every_file_with_a_matching_row_is_kept(random_lake: tuple[Lake, RandomT
     compared.update(truth.outcomes)
     for predicate in random.Random(number).sample(predicates, END_TO_END):
         rows_are_equal(lake.skipping, frame, predicate)
+    finished.append(name)
 
 
 def count(profile: str, predicate: Predicate, skipped: set[str], table: RandomTable) -> None:
@@ -249,7 +251,8 @@ SERVED = {
 @pytest.mark.skipif(EXAMPLES < 2000, reason="too few predicates for each kind to skip something")
 def test_every_kind_of_predicate_skipped_files() -> None:
     """A clause that never skips is sound, and of no use."""
-    assert skips, "runs after the comparisons only"
+    if len(finished) < TABLES * len(PROFILES):
+        pytest.skip("tells something after all comparisons only")
     never = [
         f"{indexes}: {kinds.strip()}"
         for indexes, served in SERVED.items()
