@@ -65,39 +65,42 @@ def parse_regex(pattern: str) -> Affixes | None:
 
 
 def affixes(node: Expression, target: Expression) -> Affixes | None:
-    """What a predicate says of the string `target`: for =, StartsWith, EndsWith, Like, RLike, and = of a part of it, with a constant."""
+    """What a predicate with a constant says of the string `target`: =, StartsWith, EndsWith, Like, RLike, and = of a part of it."""
     match node:
-        case Call(
-            "EqualTo" | "EqualNullSafe", [Call("Substring", [string, Literal(0 | 1), Literal(int() as length)]), Literal(str() as text)]
-        ):
-            if string != target or not plain_string(string.type) or len(text) > length:
-                return None
-            return Affixes(prefix=text, whole=len(text) < length)
-        case Call(
-            "EqualTo" | "EqualNullSafe",
-            [
-                Call("StringInstr", [string, Literal(str() as text) as literal])
-                | Call("StringLocate", [Literal(str() as text) as literal, string, Literal(1)]),
-                Literal(1),
-            ],
-        ):
-            return Affixes(prefix=text) if string == target and plain_string(string.type) and plain_string(literal.type) else None
-        case Call("EqualTo" | "EqualNullSafe", [Call() as part, Literal(str() as text)]) if (end := _end(part, target)) is not None:
+        case Call(_, [string, Literal(str() as text) as constant]) if string == target:
+            return _of_whole(node, text) if plain_string(target.type) and plain_string(constant.type) else None
+        case Call("EqualTo" | "EqualNullSafe", [Call() as part, Literal() as constant]) if plain_string(target.type):
+            return _of_part(part, constant.value, target)
+    return None
+
+
+def _of_whole(node: Call, text: str) -> Affixes | None:
+    """What a predicate about the string itself says of it."""
+    match node.name:
+        case "EqualTo" | "EqualNullSafe":
+            return Affixes(text, text, whole=True)
+        case "StartsWith":
+            return Affixes(prefix=text)
+        case "EndsWith":
+            return Affixes(suffix=text)
+        case "Like":
+            return parse_like(text, node.parameter("escapeChar"))
+        case "RLike":
+            return parse_regex(text)
+    return None
+
+
+def _of_part(part: Call, value: object, target: Expression) -> Affixes | None:
+    """What it says of a string that a part of it, or the place of a text in it, has a value."""
+    match part, value:
+        case Call("Substring", [string, Literal(0 | 1), Literal(int() as length)]), str() as text if string == target:
+            return Affixes(prefix=text, whole=len(text) < length) if len(text) <= length else None
+        case Call("StringInstr", [string, Literal(str() as text) as literal]), 1 if string == target:
+            return Affixes(prefix=text) if plain_string(literal.type) else None
+        case Call("StringLocate", [Literal(str() as text) as literal, string, Literal(1)]), 1 if string == target:
+            return Affixes(prefix=text) if plain_string(literal.type) else None
+        case _, str() as text if (end := _end(part, target)) is not None:
             return Affixes(prefix=text) if end > 0 else Affixes(suffix=text)
-        case Call(name, [string, Literal(str() as text) as literal]) if string == target:
-            if not (plain_string(string.type) and plain_string(literal.type)):
-                return None
-            match name:
-                case "EqualTo" | "EqualNullSafe":
-                    return Affixes(text, text, whole=True)
-                case "StartsWith":
-                    return Affixes(prefix=text)
-                case "EndsWith":
-                    return Affixes(suffix=text)
-                case "Like":
-                    return parse_like(text, node.parameter("escapeChar"))
-                case "RLike":
-                    return parse_regex(text)
     return None
 
 
@@ -112,4 +115,4 @@ def _end(part: Call, target: Expression) -> int | None:
             end = 1
         case _:
             return None
-    return end if plain_string(target.type) and plain_string(part.type) else None
+    return end if plain_string(part.type) else None

@@ -183,6 +183,7 @@ def _candidates(path: str) -> Iterator[str]:
 
 
 def _plugins() -> list[ModuleType]:
+    """The modules of installed plugins, with a warning for each that cannot be loaded."""
     modules = []
     for entry_point in entry_points(group="data_skip.plugins"):
         try:
@@ -194,6 +195,7 @@ def _plugins() -> list[ModuleType]:
 
 
 def _know(modules: Sequence[ModuleType]) -> Knowledge:
+    """The kinds of index and the filters that modules define. DataSkipError where two define a kind of the same name."""
     kinds: dict[str, type[Index]] = {}
     for module in modules:
         for name, found in vars(module).items():
