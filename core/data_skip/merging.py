@@ -41,9 +41,13 @@ class Decision:
 def generate_clause(predicate: Expression, indexes: Indexes, filters: Filters) -> Decision:
     """A clause that represents the predicate (theorem 16), from the filters' clauses for its nodes."""
     decision = Decision(KEEP, indexes)
-    rest = Decision(KEEP, indexes, errors=decision.errors)
-    indexes = replace(indexes, implied=lambda implied: _merge(normalize(implied), indexes, filters, rest))
-    decision.clause = _merge(normalize(predicate), indexes, filters, decision)
+    apart = Decision(KEEP, indexes, errors=decision.errors)  # for the leaves of implied predicates, which the user has not written
+
+    def implied(other: Expression) -> Clause:
+        return _merge(normalize(other), offered, filters, apart)
+
+    offered = replace(indexes, implied=implied)
+    decision.clause = _merge(normalize(predicate), offered, filters, decision)
     return decision
 
 
@@ -52,11 +56,8 @@ def _merge(node: Expression, indexes: Indexes, filters: Filters, decision: Decis
     if isinstance(node, Call) and node.name in ("And", "Or") and not any(isinstance(clause, Whole) for clause in own):
         parts = [_merge(child, indexes, filters, decision) for child in node.operands]
         return all_of([all_of(parts) if node.name == "And" else any_of(parts), *own])
-    match node:
-        case Literal(False | None):  # of a join whose other side is empty
-            clause = NEVER
-        case _:
-            clause = all_of(own)
+    never_true = isinstance(node, Literal) and (node.value is None or node.value is False)  # as of a join whose other side is empty
+    clause = NEVER if never_true else all_of(own)
     decision.leaves.append(Leaf(node, clause))
     return clause
 
