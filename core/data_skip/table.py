@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +117,7 @@ class Table:
         state, snapshot = self._state(), self._snapshot()
         existing = snapshot.definitions if snapshot else {}
         bindings: list[Binding] = []
-        for index in self.fitted(*indexes):
+        for index in self._fitted(indexes, state, existing):
             self._refuse_twice(index, existing)
             if index in (binding.index for binding in bindings):
                 raise DataSkipError(f"{index} is asked for twice; once is enough")
@@ -132,9 +132,12 @@ class Table:
     def fitted(self, *indexes: Index) -> list[Index]:
         """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table."""
         snapshot = self._snapshot()
+        return self._fitted(indexes, self._state(), snapshot.definitions if snapshot else {})
+
+    def _fitted(self, indexes: Sequence[Index], state: TableState, existing: Mapping[str, Definition]) -> list[Index]:
         for index in indexes:
-            self._refuse_twice(index, snapshot.definitions if snapshot else {})
-        sample = sample_of(self._state(), self._skipping.jvm)
+            self._refuse_twice(index, existing)
+        sample = sample_of(state, self._skipping.jvm)
         return [index.fitted(sample) for index in indexes]
 
     def _refuse_twice(self, index: Index, existing: Mapping[str, Definition]) -> None:
