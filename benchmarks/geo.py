@@ -1,7 +1,7 @@
-"""Skipping by place, side by side: `make bench BENCH=geo`, or `python -m benchmarks.geo [--files 1024 8192]`. Needs pyspark 4.0 and Sedona.
+"""Skipping by place, side by side: `make bench BENCH=geo`, or `python -m benchmarks.geo --files 1000`. Needs pyspark 4.0 and Sedona.
 
-The weather of the demo in some 1,000 and 10,000 files (a KD-tree of the stations x quarters of years), and for countries of different
-sizes `SELECT count(*), max(temp) ... WHERE <the place lies in the country>`:
+The weather of the demo in 1,000 and 10,000 files (regions of stations x quarters of years), and for countries of different sizes
+`SELECT count(*), max(temp) ... WHERE <the place lies in the country>`:
 
     plain        Sedona's ST_Contains, every file read (Spark as it comes, pushdown included, with Sedona's functions)
     Python       our ST_CONTAINS(region, lat, lng) in Arrow batches, every file read; timed once: some 0.2 s a task are Spark's own
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Print the tables; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.geo", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("build/geo"), help="where the tables go (%(default)s)")
-    parser.add_argument("--files", type=int, nargs="+", default=[1024, 8192], help="powers of two (%(default)s)")
+    parser.add_argument("--files", type=int, nargs="+", default=[1000, 10_000], help="multiples of 8 (%(default)s)")
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each query (%(default)s)")
     options = parser.parse_args(arguments)
     ensure_java()
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def compare(spark: SparkSession, plain: SparkSession, folder: Path, files: int, repeats: int) -> bool:
     """One table size; whether all answers are the same."""
-    write_weather(folder, depth=(files // QUARTERS).bit_length() - 1)
+    write_weather(folder, files // QUARTERS)
     skipping = data_skip.enable(spark)
     table = skipping.table(str(folder))
     for session in (spark, plain):

@@ -9,12 +9,10 @@ from itertools import count, groupby
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import shapely
 
 from geo_skip.cells import MAX_LEVEL, Ids, faces, lowest_bit, parents, ranges
-from geo_skip.geometry import Boxes, Mask
-from geo_skip.questions import widened
+from geo_skip.geometry import Boxes, Mask, Shapes, widened
 
 _FACE_BITS = 61
 
@@ -53,7 +51,7 @@ def cells_where(question: Asks, finest: int, most: int) -> Ids:
 class Touching:
     """Whether a box has a point in common with one of many geometries; the envelope stands for one that is not valid."""
 
-    def __init__(self, geometries: npt.NDArray[np.object_]) -> None:
+    def __init__(self, geometries: Shapes) -> None:
         envelopes = shapely.box(*widened(shapely.bounds(geometries)).T)
         self._tree = shapely.STRtree(np.where(shapely.is_valid(geometries), geometries, envelopes))
 

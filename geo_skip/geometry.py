@@ -6,7 +6,6 @@ shapely's mean that, too: an edge is straight in longitude and latitude, and 180
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -19,6 +18,12 @@ from data_skip.expression import Literal
 
 Boxes: TypeAlias = npt.NDArray[np.float64]  # (n, 4): min x, min y, max x, max y; both ends belong to a box
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Shapes: TypeAlias = npt.NDArray[np.object_]
+Limits: TypeAlias = tuple[float, float]  # of |x| and |y|
+
+_LARGEST = 1e60  # beyond, products of several coordinates may overflow
+ANYWHERE: Limits = (_LARGEST, _LARGEST)
+RELATIVE, ABSOLUTE = 1e-12, 1e-10  # of coordinates: far above the rounding of any formula in doubles, far below a millimetre in degrees
 
 UDT = ("udt GeometryUDT", "udt GeometryUDT$")  # Spark's own name of the type of geometry columns, and that of geometry constants
 
@@ -47,58 +52,69 @@ def constant(literal: Literal) -> Any:
         return None
 
 
+def within(boxes: Boxes, limits: Limits) -> Mask:
+    """Which boxes lie within limits. None with a side that is no number."""
+    inside: Mask = np.all(np.abs(boxes) <= np.array([*limits, *limits]), axis=1)
+    return inside
+
+
+def widened(boxes: Boxes) -> Boxes:
+    """The boxes with a margin for rounding."""
+    margin = ABSOLUTE + RELATIVE * np.abs(boxes).max(axis=1, initial=0.0, keepdims=True)
+    return boxes + margin * np.array([-1.0, -1.0, 1.0, 1.0])
+
+
 @dataclass(frozen=True)
-class Envelopes:
-    """The boxes around some geometries, and how many others there were."""
+class Places:
+    """The places of a batch, those that are somewhere, and how many others there were.
 
-    boxes: Boxes
-    empties: int
-    odd: int  # with a coordinate that is no finite number
+    Odd are those with a coordinate that is no number, or beyond limits, and geometry whose centroid lies outside of its envelope, as that
+    of a ring that crosses itself may.
+    """
 
-
-def envelopes(geometries: npt.NDArray[np.object_]) -> Envelopes:
-    """The box around each geometry, left out where it is None, empty or odd."""
-    geometries = geometries[~shapely.is_missing(geometries)]
-    empty = shapely.is_empty(geometries)
-    coordinates, owners = shapely.get_coordinates(geometries, return_index=True)
-    odd = np.zeros(len(geometries), dtype=bool)
-    odd[owners[~np.isfinite(coordinates).all(axis=1)]] = True
-    return Envelopes(shapely.bounds(geometries[~empty & ~odd]), int((empty & ~odd).sum()), int(odd.sum()))
+    boxes: Boxes  # envelopes, or points as boxes without extent
+    shapes: Shapes | None  # the geometry in each box; None for points
+    half_null: int  # of a point, one coordinate is NULL: no place, but a row with a coordinate
+    empty: int
+    odd: int
 
 
-def parsed(array: pa.Array) -> npt.NDArray[np.object_]:
-    """The geometries of an array of text or bytes; None where it is null. An error where one cannot be read."""
-    values: Sequence[Any] = array.to_pylist()
-    found = np.empty(len(values), dtype=object)
-    found[:] = [None if value is None else parse(value) for value in values]
-    return found
+def points(lats: pa.Array, lngs: pa.Array, limits: Limits) -> Places:
+    """The points of a batch. Rows with two NULLs are left out."""
+    (y, y_null), (x, x_null) = _doubles(lats), _doubles(lngs)
+    x, y = x[~y_null & ~x_null], y[~y_null & ~x_null]
+    boxes = np.stack([x, y, x, y], axis=1)
+    usual = within(boxes, limits)
+    return Places(boxes[usual], None, half_null=int((y_null ^ x_null).sum()), empty=0, odd=int((~usual).sum()))
 
 
-def doubles(array: pa.Array) -> tuple[npt.NDArray[np.float64], Mask]:
+def _doubles(array: pa.Array) -> tuple[npt.NDArray[np.float64], Mask]:
     """The numbers of an array, as Spark casts them to doubles, and which of them are NULL."""
     nulls = array.is_null().to_numpy(zero_copy_only=False)
     filled = array.fill_null(0) if array.null_count else array
     return filled.to_numpy(zero_copy_only=False).astype(np.float64), nulls
 
 
-@dataclass(frozen=True)
-class Points:
-    """Pairs of coordinates: those of finite numbers as boxes without extent, and how many others there were."""
+def shapes(array: pa.Array, limits: Limits) -> Places:
+    """The geometry of a batch of text or bytes. NULLs are left out; an error where a value cannot be read."""
+    found = np.array([parse(value) for value in array.drop_null().to_pylist()], dtype=object)
+    empty = shapely.is_empty(found)
+    some = found[~empty]
+    boxes = shapely.bounds(some)
+    coordinates, owners = shapely.get_coordinates(some, return_index=True)
+    usual = within(boxes, limits) & _holding(boxes, shapely.centroid(some))
+    usual[owners[~np.isfinite(coordinates).all(axis=1)]] = False  # bounds overlook NaN
+    return Places(boxes[usual], some[usual], half_null=0, empty=int(empty.sum()), odd=int((~usual).sum()))
 
-    boxes: Boxes
-    half_null: int  # one of the two is NULL: no point, but a row with a coordinate
-    odd: int  # one of the two is no finite number
 
-
-def points(lats: pa.Array, lngs: pa.Array) -> Points:
-    """The points of a batch. Rows with two NULLs are left out."""
-    (y, y_null), (x, x_null) = doubles(lats), doubles(lngs)
-    whole = ~y_null & ~x_null
-    finite = np.isfinite(y) & np.isfinite(x)
-    x, y = x[whole & finite], y[whole & finite]
-    return Points(np.stack([x, y, x, y], axis=1), int((y_null ^ x_null).sum()), int((whole & ~finite).sum()))
+def _holding(boxes: Boxes, points: Shapes) -> Mask:
+    """Which boxes hold a point each."""
+    x, y, wide = shapely.get_x(points), shapely.get_y(points), widened(boxes)
+    held: Mask = (x >= wide[:, 0]) & (y >= wide[:, 1]) & (x <= wide[:, 2]) & (y <= wide[:, 3])
+    return held
 
 
 def nowhere(shape: Any) -> bool:
-    """Whether a geometry has no place: it is empty, or a coordinate is no finite number."""
-    return bool(shapely.is_empty(shape)) or not np.isfinite(shapely.get_coordinates(shape)).all()
+    """Whether a geometry has no place that anything is known of: it is empty, or a coordinate is no number, or beyond all limits."""
+    coordinates = shapely.get_coordinates(shape)
+    return len(coordinates) == 0 or not bool((np.abs(coordinates) <= _LARGEST).all())

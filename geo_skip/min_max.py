@@ -13,7 +13,8 @@ from data_skip.clause import Clause, Computed
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex
-from geo_skip.geo_box import NUMBERS
+from geo_skip.geometry import ANYWHERE, within
+from geo_skip.places import NUMBERS
 from geo_skip.predicates import Asked, answer, asked, number
 
 _FIELDS = ("min", "max", "value_count", "nan_count")
@@ -39,7 +40,7 @@ def _in_box(x: BoundIndex, y: BoundIndex, about: Asked, text: str) -> Clause:
         none = pc.or_kleene(pc.equal(values_x, 0), pc.equal(values_y, 0))  # no row has two numbers
         sides = [pc.fill_null(side.cast(pa.float64(), safe=False), np.nan) for side in (low_x, low_y, high_x, high_y)]
         boxes = np.stack([side.to_numpy(zero_copy_only=False) for side in sides], axis=1)
-        known = np.isfinite(boxes).all(axis=1)
+        known = within(boxes, ANYWHERE)
         possible = np.zeros(len(boxes), dtype=bool)
         possible[known] = about.question.possible(boxes[known])
         inside = pc.if_else(none, False, pa.array(possible, mask=~known))

@@ -21,13 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from data_skip.value_set import ValueSet
-from geo_skip.geometry import Boxes, Mask
+from data_skip.value_set import Interval, ValueSet
+from geo_skip.geometry import ABSOLUTE, RELATIVE, Boxes, Limits, Mask, Shapes, widened, within
 
 Floats = npt.NDArray[np.float64]
-_RELATIVE, _ABSOLUTE = 1e-12, 1e-10  # of coordinates: far above the rounding of any formula in doubles, far below a millimetre in degrees
 _POLYGONS = (3, 6)
+_MOST_INTERVALS = 64
 _ANTIPODE = 1000.0  # metres
+_EARTH: Limits = (1e6, 90.0)  # degrees: a sine of more turns is no longer exact to a millimetre
 
 
 class Question(Protocol):
@@ -42,13 +43,7 @@ class Question(Protocol):
         """Whether the same holds for all boxes inside of each."""
 
 
-def widened(boxes: Boxes) -> Boxes:
-    """The boxes with a margin for rounding."""
-    margin = _ABSOLUTE + _RELATIVE * np.abs(boxes).max(axis=1, initial=0.0, keepdims=True)
-    return boxes + margin * np.array([-1.0, -1.0, 1.0, 1.0])
-
-
-def _shapes(boxes: Boxes) -> npt.NDArray[np.object_]:
+def _shapes(boxes: Boxes) -> Shapes:
     return shapely.box(*widened(boxes).T)
 
 
@@ -63,8 +58,7 @@ class Region:
         self.shape = geometry if self.solid else shapely.box(*widened(shapely.bounds(geometry)[None])[0])
         self.areal = self.solid and shapely.get_type_id(geometry) in _POLYGONS
         self.bounds: Floats = widened(shapely.bounds(geometry)[None])[0]
-        centre = shapely.centroid(geometry)  # for a point: itself; the functions over the sphere measure from here
-        self.centre = (float(shapely.get_x(centre)), float(shapely.get_y(centre)))
+        self.centre = _centre(geometry, self.bounds)
         shapely.prepare(self.shape)
 
     def meets(self, boxes: Boxes) -> Mask:
@@ -83,13 +77,24 @@ class Region:
 
     def distances(self, boxes: Boxes) -> tuple[Floats, Floats]:
         """The smallest distance of a box to the region, and a bound for the largest: distances differ by no more than places do."""
-        lower = shapely.distance(self.shape, _shapes(boxes)) * (1 - _RELATIVE) - _ABSOLUTE
+        rounding = ABSOLUTE + RELATIVE * np.abs(self.bounds).max()
+        lower = shapely.distance(self.shape, _shapes(boxes)) * (1 - RELATIVE) - rounding
         if not self.solid:
             return lower, np.full(len(boxes), np.inf)
         wide = widened(boxes)
         middle = shapely.points((wide[:, 0] + wide[:, 2]) / 2, (wide[:, 1] + wide[:, 3]) / 2)
         upper = shapely.distance(self.shape, middle) + np.hypot(wide[:, 2] - wide[:, 0], wide[:, 3] - wide[:, 1]) / 2
-        return lower, upper * (1 + _RELATIVE) + _ABSOLUTE
+        return lower, upper * (1 + RELATIVE) + rounding
+
+
+def _centre(geometry: Any, bounds: Floats) -> tuple[float, float]:
+    """The centroid, from which functions over the sphere measure (of a point: itself). NaN where it lies outside of the envelope.
+
+    So it may of a ring that crosses itself, which has positive and negative parts: what is left of them may be all rounding.
+    """
+    west, south, east, north = bounds
+    x, y = (float(place(shapely.centroid(geometry))) for place in (shapely.get_x, shapely.get_y))
+    return (x, y) if west <= x <= east and south <= y <= north else (np.nan, np.nan)
 
 
 class Regions:
@@ -108,7 +113,7 @@ class Regions:
         return _found(self._areal, "contains_properly", boxes)
 
 
-def _found(shapes: npt.NDArray[np.object_], relation: Any, boxes: Boxes) -> Mask:
+def _found(shapes: Shapes, relation: Any, boxes: Boxes) -> Mask:
     found = np.zeros(len(boxes), dtype=bool)
     found[shapely.STRtree(_shapes(boxes)).query(shapes, predicate=relation)[1]] = True
     return found
@@ -151,7 +156,7 @@ class Distance:
     by_parts = True
 
     def possible(self, boxes: Boxes) -> Mask:
-        return _meet(*self.region.distances(boxes), self.values)
+        return overlapping(*self.region.distances(boxes), self.values)
 
     def certain(self, boxes: Boxes) -> Mask:
         return _within(*self.region.distances(boxes), self.values)
@@ -173,15 +178,14 @@ class SphereDistance:
     def possible(self, boxes: Boxes) -> Mask:
         lower, upper = self._distances(boxes)
         at_antipode = upper > np.pi * self.radius * (1 - self.error) - _ANTIPODE  # rounding may make it NaN, which is above all numbers
-        return self._beyond_poles(boxes) | _meet(lower, upper, self.values) | (at_antipode & self.values.nan)
+        return ~self._on_earth(boxes) | overlapping(lower, upper, self.values) | (at_antipode & self.values.nan)
 
     def certain(self, boxes: Boxes) -> Mask:
-        return ~self._beyond_poles(boxes) & _within(*self._distances(boxes), self.values)
+        return self._on_earth(boxes) & _within(*self._distances(boxes), self.values)
 
-    def _beyond_poles(self, boxes: Boxes) -> Mask:
-        """Where a latitude is none, libraries differ: nothing is known."""
-        beyond: Mask = np.abs(boxes[:, [1, 3]]).max(axis=1, initial=0.0) > 90
-        return beyond if abs(self.region.centre[1]) <= 90 else np.ones(len(boxes), dtype=bool)
+    def _on_earth(self, boxes: Boxes) -> Mask:
+        """Where distances are those of the formula below: where a latitude is none, libraries differ."""
+        return within(boxes, _EARTH) & within(np.array([self.region.centre * 2]), _EARTH)
 
     def _distances(self, boxes: Boxes) -> tuple[Floats, Floats]:
         x, y = self.region.centre
@@ -214,13 +218,17 @@ def _haversine(a: float, b: Floats, apart: Floats) -> Floats:
     return angle
 
 
-def _meet(lower: Floats, upper: Floats, values: ValueSet) -> Mask:
-    """Whether a number between the bounds may belong to the set."""
-    met = np.zeros(len(lower), dtype=bool)
-    for interval in values.intervals:
-        above = True if interval.low is None else upper >= interval.low
-        below = True if interval.high is None else lower <= interval.high
-        met |= above & below
+def overlapping(lows: Floats, highs: Floats, values: ValueSet) -> Mask:
+    """Whether a number from low to high may belong to a set: of one in very many pieces, lie between its ends."""
+    intervals = values.intervals
+    if len(intervals) > _MOST_INTERVALS:
+        first, last = intervals[0], intervals[-1]
+        intervals = (Interval(first.low, last.high, first.low_closed, last.high_closed),)
+    met = np.zeros(len(lows), dtype=bool)
+    for interval in intervals:
+        low, high = interval.low, interval.high
+        reached = low is None or (highs >= low if interval.low_closed else highs > low)
+        met |= reached & (high is None or (lows <= high if interval.high_closed else lows < high))
     return met
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from data_skip import Index, MinMax
-from geo_skip.geo_box import GeoBox, refuse_count
+from geo_skip.geo_box import GeoBox
+from geo_skip.places import refuse_count
 
 
 def recipe(*expressions: str, boxes: int = 4) -> list[Index]:

@@ -17,7 +17,7 @@ from sample_data.access_log import by_hour, read_lines
 from sample_data.files import Written, write_tables
 from sample_data.weather import Floats, Integers, Stations, read_stations, regions, simulate
 
-DEPTH = 5  # of the KD-tree: 32 regions
+REGIONS = 32
 STATIONS_A_FILE, AGENTS_A_REGION, AGENTS_A_FILE = 100, 12, 6
 HOURS = (4, 12)  # of a file
 FIRST, DAYS = np.datetime64("2023-01-01T00", "h"), 730
@@ -40,7 +40,7 @@ def report_tables(files: int) -> dict[str, pa.Table]:
     stations, random = read_stations(), np.random.default_rng(0)
     log = pa.concat_tables(by_hour(read_lines()).values())
     agents = sorted(log["user_agent"].drop_null().unique().to_pylist())
-    members = regions(stations, DEPTH)
+    members = regions(stations, REGIONS)
     gateways = [Gateway(i, m, random.choice(agents, AGENTS_A_REGION, replace=False).tolist()) for i, m in enumerate(members)]
     broken = random.random(len(stations)) < WITHOUT_BAROMETER
     starts = np.sort(random.integers(24 * DAYS, size=-(-files // len(gateways))))

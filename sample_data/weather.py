@@ -70,19 +70,20 @@ def observation_times() -> Times:
     return FIRST_HOUR + np.arange(OBSERVATIONS) * STEP
 
 
-def regions(stations: Stations, depth: int) -> list[Integers]:
-    """The stations' numbers in 2**depth regions of equal size: a KD-tree that halves the longer side of each box."""
+def regions(stations: Stations, count: int) -> list[Integers]:
+    """The stations' numbers in so many regions of about equal size: a KD-tree that divides the longer side of each box."""
 
-    def split(members: Integers, depth: int) -> list[Integers]:
-        if depth == 0:
+    def split(members: Integers, count: int) -> list[Integers]:
+        if count == 1:
             return [members]
         lat, lng = stations.lat[members], stations.lng[members]
         width = np.ptp(lng) * np.cos(np.radians(lat.mean()))
         order = members[np.argsort(lng if width > np.ptp(lat) else lat, kind="stable")]
-        middle = len(order) // 2
-        return split(order[:middle], depth - 1) + split(order[middle:], depth - 1)
+        half = count // 2
+        middle = len(order) * half // count
+        return split(order[:middle], half) + split(order[middle:], count - half)
 
-    return split(np.arange(len(stations)), depth)
+    return split(np.arange(len(stations)), count)
 
 
 def simulate(stations: Stations, times: Times, seed: int = SEED) -> dict[str, Floats]:
@@ -159,12 +160,12 @@ def quarters(times: Times) -> dict[str, Integers]:
     return {name: np.flatnonzero(np.array(names) == name) for name in dict.fromkeys(names)}
 
 
-def weather_tables(depth: int = 6) -> dict[str, pa.Table]:
-    """The whole series: one table per region and quarter, 2**depth regions, under names like `r07-2023-q1`."""
+def weather_tables(count: int = 64) -> dict[str, pa.Table]:
+    """The whole series: one table for each of so many regions and each quarter, under names like `r07-2023-q1`."""
     stations, times = read_stations(), observation_times()
     series = simulate(stations, times)
     tables = {}
-    for region, members in enumerate(regions(stations, depth)):
+    for region, members in enumerate(regions(stations, count)):
         for quarter, hours in quarters(times).items():
             tables[f"r{region:02d}-{quarter}"] = _table(stations, times, series, members, hours)
     return tables
@@ -185,6 +186,6 @@ def _table(stations: Stations, times: Times, series: dict[str, Floats], members:
     return pa.table(columns)
 
 
-def write_weather(folder: Path, depth: int = 6) -> Written:
-    """Write the whole series into `folder`, a Parquet file per region and quarter."""
-    return write_tables(weather_tables(depth), folder)
+def write_weather(folder: Path, count: int = 64) -> Written:
+    """Write the whole series into `folder`, a Parquet file for each of so many regions and each quarter."""
+    return write_tables(weather_tables(count), folder)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from data_skip import Index, QueryReport, ScanReport, Skipping
+from data_skip.indicators import matches
 from data_skip.table import Table
 
 
@@ -82,6 +83,21 @@ class Lake:
             assert self._read_by(frame) == set(read), f"{sql}\n{report}"
         return report
 
+    def reads(self, *wheres: str) -> list[set[str]]:
+        """The files that each predicate reads. All that hold a row of it are among them: one query tells for all predicates which.
+
+        So it tells what `check` does, of many predicates in a tenth of the time.
+        """
+        frame = self.view()
+        with self.skipping.disabled():
+            found = matches(frame, wheres)
+        read = []
+        for i, where in enumerate(wheres):
+            read.append(files_read(self.skipping, frame.where(where), self.folder, errors=False))
+            needed = {unquote(row["file"]).rsplit("/", 1)[-1] for row in found if row[f"q{i}"]}
+            assert needed <= read[-1], f"skipping loses rows of {where}: in {sorted(needed - read[-1])}"
+        return read
+
     def read_by(self, sql: str) -> set[str]:
         """The names of the files that the last scan of a query reads (relative to the folder)."""
         return self._read_by(self.spark.sql(sql))
@@ -90,10 +106,11 @@ class Lake:
         return files_read(self.skipping, frame, self.folder)
 
 
-def files_read(skipping: Skipping, frame: DataFrame, folder: Path) -> set[str]:
-    """The files, relative to a folder, that the last skipping scan of a DataFrame reads."""
+def files_read(skipping: Skipping, frame: DataFrame, folder: Path, *, errors: bool = True) -> set[str]:
+    """The files, relative to a folder, that the last skipping scan of a DataFrame reads; errors: whether filters may fail."""
     listing = skipping.jvm.scans(frame)[-1].listing()
-    skipping.decide(listing)
+    report = skipping.decide(listing)
+    assert errors or not report.errors, report.errors
     root = str(folder.resolve()) + "/"
     return {unquote(path.removeprefix("file:")).removeprefix(root) for path in listing.kept}
 

@@ -18,7 +18,7 @@ def test_the_page_of_use_runs(
     skipping: Skipping, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     block = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)[0]
-    write_weather(tmp_path / "data" / "weather", depth=2)
+    write_weather(tmp_path / "data" / "weather", count=4)
     for path in (tmp_path / "data" / "weather").rglob("*.parquet"):
         aged(path)
     monkeypatch.chdir(tmp_path)

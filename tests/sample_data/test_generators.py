@@ -104,7 +104,7 @@ def test_temperatures_follow_latitude_and_season() -> None:
 
 def test_regions_hold_every_station_once_and_are_of_equal_size() -> None:
     stations = weather.read_stations()
-    split = weather.regions(stations, depth=6)
+    split = weather.regions(stations, 64)
     assert len(split) == 64
     assert sorted(np.concatenate(split)) == list(range(len(stations)))
     assert {len(members) for members in split} <= {123, 124}
