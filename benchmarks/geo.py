@@ -7,8 +7,9 @@ The weather of the demo in 1,000 and 10,000 files (regions of stations x quarter
     Python       our ST_CONTAINS(region, lat, lng) in Arrow batches, every file read; timed once: some 0.2 s a task are Spark's own
     rewrite      plain, and by hand `lat BETWEEN ... AND lng BETWEEN ...` of the country, which Spark pushes down into each file's footer
     MinMax ...   plain with one of our indexes: the same query, nothing rewritten
+    oracle       plain over just the files that hold a row of the answer, as if Spark had been given no others: what no index can beat
 
-Files read beside those that hold a row of the answer (the oracle's), the median time from SQL to rows, and the metadata a file, compressed.
+Files read beside the oracle's, the median time from SQL to rows, how many times faster than plain, and the metadata a file, compressed.
 Then both functions alone, on a million points in memory, and how fast points become S2 cells. Exits with 1 where an answer differs.
 """
 
@@ -80,44 +81,56 @@ def compare(spark: SparkSession, plain: SparkSession, folder: Path, files: int, 
     table = skipping.table(str(folder))
     for session in (spark, plain):
         session.read.parquet(str(folder)).createOrReplaceTempView("weather")
-    outlines = read_countries()
-    answers: dict[str, Row] = {}
-    needed: dict[str, int] = {}
-    lines: dict[str, list[list[str]]] = {}
-    same = True
-
-    def measure(name: str, country: str, session: SparkSession, where: str, read: int, metadata: str, runs: int = repeats) -> None:
-        nonlocal same
-        query = f"SELECT count(*), max(temp) FROM weather WHERE {where}"
-        row, seconds = timed(lambda: session.sql(query), runs)
-        same &= answers.setdefault(country, row) == row
-        share = f"{read / needed[country]:.2f}"
-        lines.setdefault(country, []).append(
-            [name, f"{read:,}", share, printing.in_seconds(seconds), metadata, "" if answers[country] == row else "DIFFERS"]
-        )
-
+    measured = {country: Country(country, outline) for country, outline in read_countries().items() if country in COUNTRIES}
     with skipping.disabled():
-        for country in COUNTRIES:
-            matching = spark.read.parquet(str(folder)).where(contains(outlines[country]))
-            needed[country] = matching.select(F.col("_metadata.file_path")).distinct().count()
-            measure("plain", country, spark, contains(outlines[country]), files, "")
-            measure("Python", country, plain, f"ST_CONTAINS('{outlines[country]}', lat, lng)", files, "", runs=0)
-            west, south, east, north = shapely.bounds(shapely.from_wkt(outlines[country]))
+        for country in measured.values():
+            matching = spark.read.parquet(str(folder)).where(country.contains)
+            needed = [row.file for row in matching.select(F.col("_metadata.file_path").alias("file")).distinct().collect()]
+            country.needed = len(needed)
+            country.measure("plain", spark, country.contains, files, "", repeats)
+            country.measure("Python", plain, f"ST_CONTAINS('{country.outline}', lat, lng)", files, "", runs=0)
+            west, south, east, north = shapely.bounds(shapely.from_wkt(country.outline))
             by_hand = f"lat BETWEEN {south} AND {north} AND lng BETWEEN {west} AND {east}"
-            measure("rewrite", country, spark, f"{contains(outlines[country])} AND {by_hand}", files, "in footers")
+            country.measure("rewrite", spark, f"{country.contains} AND {by_hand}", files, "in footers", repeats)
+            spark.read.parquet(*needed).createOrReplaceTempView("needed")
+            country.measure("oracle", spark, country.contains, len(needed), "", repeats, view="needed")
     for name, indexes in INDEXES.items():
         report = table.create_index(*indexes)
         size = sum(metadata_bytes(folder, index) for index in indexes) / files
-        for country in COUNTRIES:
-            where = contains(outlines[country])
-            measure(name, country, spark, where, len(table.files(where)), f"{size:,.0f} B a file")
+        for country in measured.values():
+            country.measure(name, spark, country.contains, len(table.files(country.contains)), f"{size:,.0f} B a file", repeats)
         print(f"   {name}: created in {report.seconds:.1f} s", flush=True)
         for index in indexes:
             table.drop_index(index)
-    for country in COUNTRIES:
-        print(printing.heading(f"{files:,} files: {country}, {answers[country][0]:,} rows in {needed[country]:,} files"))
-        print(printing.table([["", "files read", "of oracle's", "time", "metadata", ""], *lines[country]]), flush=True)
-    return same
+    for country in measured.values():
+        country.print(files)
+    return all(country.same for country in measured.values())
+
+
+class Country:
+    """What was measured of the query for one country."""
+
+    needed = 0  # files that hold a row of the answer
+    same = True
+
+    def __init__(self, name: str, outline: str) -> None:
+        self.name, self.outline, self.contains = name, outline, contains(outline)
+        self.answers: list[Row] = []
+        self.seconds: list[float] = []
+        self.lines: list[list[str]] = []
+
+    def measure(self, how: str, session: SparkSession, where: str, read: int, metadata: str, runs: int, view: str = "weather") -> None:
+        row, seconds = timed(lambda: session.sql(f"SELECT count(*), max(temp) FROM {view} WHERE {where}"), runs)
+        self.answers.append(row)
+        self.seconds.append(seconds)
+        differs = "" if row == self.answers[0] else "DIFFERS"
+        self.same &= not differs
+        times = f"{self.seconds[0] / seconds:.1f}"
+        self.lines.append([how, f"{read:,}", f"{read / self.needed:.2f}", printing.in_seconds(seconds), times, metadata, differs])
+
+    def print(self, files: int) -> None:
+        print(printing.heading(f"{files:,} files: {self.name}, {self.answers[0][0]:,} rows in {self.needed:,} files"))
+        print(printing.table([["", "files read", "of oracle's", "time", "times", "metadata", ""], *self.lines]), flush=True)
 
 
 def contains(outline: str) -> str:

@@ -98,13 +98,13 @@ def _doubles(array: pa.Array) -> tuple[npt.NDArray[np.float64], Mask]:
 def shapes(array: pa.Array, limits: Limits) -> Places:
     """The geometry of a batch of text or bytes. NULLs are left out; an error where a value cannot be read."""
     found = np.array([parse(value) for value in array.drop_null().to_pylist()], dtype=object)
-    empty = shapely.is_empty(found)
-    some = found[~empty]
+    some = found[~shapely.is_empty(found)]
     boxes = shapely.bounds(some)
     coordinates, owners = shapely.get_coordinates(some, return_index=True)
-    usual = within(boxes, limits) & _holding(boxes, shapely.centroid(some))
+    usual = within(boxes, limits)
     usual[owners[~np.isfinite(coordinates).all(axis=1)]] = False  # bounds overlook NaN
-    return Places(boxes[usual], some[usual], half_null=0, empty=int(empty.sum()), odd=int((~usual).sum()))
+    usual[usual] = _holding(boxes[usual], shapely.centroid(some[usual]))
+    return Places(boxes[usual], some[usual], half_null=0, empty=len(found) - len(some), odd=len(some) - int(usual.sum()))
 
 
 def _holding(boxes: Boxes, points: Shapes) -> Mask:

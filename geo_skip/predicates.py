@@ -4,7 +4,7 @@ Sedona's functions, and those of `geo_skip.register`, with the constant on eithe
 
     ST_Contains ST_Within ST_Covers ST_CoveredBy ST_Intersects ST_Equals ST_Touches ST_Overlaps ST_Crosses    have a point in common
     NOT of containment by the constant, NOT ST_Intersects, ST_Disjoint                                        not inside of it
-    ST_Distance, ST_DWithin, ST_DistanceSphere, ST_DistanceSpheroid                                           distances
+    ST_DWithin, comparisons of ST_Distance, ST_DistanceSphere, ST_DistanceSpheroid                            distances
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _RELATIONS = {
     "ST_Overlaps": (),
     "ST_Crosses": (),
 }
+_DISTANCES = ("ST_Distance", "ST_DistanceSphere", "ST_DistanceSpheroid")
 _POINTS = ("ST_Point", "ST_MakePoint", "ST_PointZ", "ST_PointM", "ST_PointZM")  # x and y come first
 _READERS = ("ST_GeomFromWKB", "ST_GeomFromEWKB", "ST_GeomFromWKT", "ST_GeomFromText", "ST_GeometryFromText", "ST_GeomFromGeoJSON")
 _EXACT_AS_DOUBLE = ("tinyint", "smallint", "int", "bigint", "float")  # bigint: rounded by Spark as by numpy
@@ -86,21 +87,17 @@ def asked(node: Expression, spark: Spark) -> Iterator[Asked]:
             yield from _any(operands, spark) if len(operands) > _FEW else ()
             return
         case Call("Not", [Call() as inner]):
-            relation, negated = _function(inner), True
+            call, negated = _function(inner), True
         case Call():
-            relation, negated = _function(node), False
+            call, negated = _function(node), False
         case _:
             return
-    if relation is not None and relation.name == "ST_DWithin":
-        yield from _within_distance(relation, negated)
-    elif relation is not None and (relation.name in _RELATIONS or relation.name == "ST_Disjoint"):
-        yield from _related(relation, negated)
+    if call is not None and call.name == "ST_DWithin":
+        yield from _within_distance(call, negated)
+    elif call is not None and call.name in (*_RELATIONS, "ST_Disjoint"):
+        yield from _related(call, negated)
     else:
-        for part in node.walk():
-            if isinstance(part, Call) and (distance := _function(part)) is not None:
-                values = satisfying(node, part, spark) if distance.name in _DISTANCES else None
-                if values is not None and not values.null:
-                    yield from _at_distance(distance, values)
+        yield from _compared(node, spark)
 
 
 def _any(alternatives: Sequence[Expression], spark: Spark) -> Iterator[Asked]:
@@ -179,7 +176,14 @@ def _within_distance(call: Call, negated: bool) -> Iterator[Asked]:
                     yield from _at_distance(Call("double", None, "ST_DistanceSpheroid", call.operands[:2]), values)
 
 
-_DISTANCES = ("ST_Distance", "ST_DistanceSphere", "ST_DistanceSpheroid")
+def _compared(node: Expression, spark: Spark) -> Iterator[Asked]:
+    """What a leaf asks of a distance that is somewhere in it."""
+    for part in node.walk():
+        call = _function(part) if isinstance(part, Call) else None
+        if call is not None and call.name in _DISTANCES:
+            values = satisfying(node, part, spark)
+            if values is not None and not values.null:
+                yield from _at_distance(call, values)
 
 
 def _at_distance(call: Call, values: ValueSet) -> Iterator[Asked]:
