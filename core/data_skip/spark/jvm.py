@@ -53,7 +53,9 @@ class Jvm:
 
     def scans(self, frame: DataFrame) -> list[Scan]:
         """The scans of a DataFrame that skip files, as Spark optimised it."""
-        return [Scan(java) for java in self._shim.skippingScans(frame._jdf.queryExecution().optimizedPlan())]
+        found = self._shim.skippingScans(frame._jdf.queryExecution().optimizedPlan())
+        # py4j ends the iteration over a list by an exception, and PySpark takes longer to translate that than all of this takes.
+        return [Scan(java) for java in found.toArray()]
 
     def expression(self, frame: DataFrame) -> dict[str, Any] | None:
         """The last column of a DataFrame, as a tree over its table's columns; None where it is more than an expression over one row."""
