@@ -39,6 +39,7 @@ class Rule:
     shared: int = 0  # texts whose first so many characters are the same
     truncated: int = 0  # one whole quotient by this number, cut towards 0
     floored: int = 0  # one whole quotient by this number, rounded down
+    calendar: bool = False  # the years 1 to 9999, as everywhere; said where whole numbers may lead out of them, and sums of days wrap round
 
     # The range of the result is wider than between its corners:
     days: bool = False  # by what makes whole local days of it
@@ -86,7 +87,8 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("AddMonths", "DateAddYMInterval"), _FIRST),  # cut to the end of the month
     "TimestampAddYMInterval": replace(_FIRST, days=True, offset=True),  # as are days, but each keeps its hour
     "MonthsBetween": Rule((0, 1), slack=1, offset=True),  # a difference of days, over 31; of ends of months, of months
-    **dict.fromkeys(("LastDay", "NextDay", "TruncDate", "Year", "YearOfWeek", "UnixDate", "DateFromUnixDate"), _FIRST),
+    **dict.fromkeys(("LastDay", "NextDay", "TruncDate", "Year", "YearOfWeek", "UnixDate"), _FIRST),
+    "DateFromUnixDate": replace(_FIRST, calendar=True),
     **dict.fromkeys(("Month", "Quarter", "DayOfYear"), replace(_FIRST, period="year")),
     "DayOfMonth": replace(_FIRST, period="month"),
     "DayOfWeek": replace(_FIRST, period="week from sunday"),

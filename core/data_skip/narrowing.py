@@ -10,9 +10,10 @@ from data_skip.ask_spark import Spark
 from data_skip.datetime_pattern import parse_pattern
 from data_skip.expression import Call, Literal
 from data_skip.monotone import CASTS, RULES, Rule
-from data_skip.spark_types import FRACTIONAL, INTEGRAL, TIMES, is_decimal
+from data_skip.spark_types import FRACTIONAL, INTEGRAL, TIMES, is_decimal, precision_and_scale
 
 _DAYS_OR_LONGER = ("YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MM", "MON", "WEEK", "DAY", "DD")
+_DIGITS = 18  # of decimals that fit into bigint
 _FAR = 10**8  # days: beyond, a sum of days may wrap round into the calendar
 _ORDERED_KINDS = ("integral", "fractional", "decimal", "boolean", "string", "binary", *TIMES)
 
@@ -53,6 +54,8 @@ def _arithmetic(call: Call, rule: Rule, varying: tuple[int, ...], constants: dic
         if constants[1].value == 0:
             return None
         rule = replace(rule, nonzero=False)
+    if call.name == "IntegralDivide" and not _fits_bigint(*(operand.type for operand in call.operands)):
+        return None
     if not any(operand.type in FRACTIONAL for operand in call.operands):
         return replace(rule, finite=False)
     if not all(math.isfinite(c.value) for c in constants.values()) or (
@@ -60,6 +63,14 @@ def _arithmetic(call: Call, rule: Rule, varying: tuple[int, ...], constants: dic
     ):
         return None
     return replace(rule, finite=len(varying) > 1)
+
+
+def _fits_bigint(dividend: str, divisor: str) -> bool:
+    """Whether the whole quotient of two types fits into bigint; that of decimals wraps round in any mode."""
+    if not is_decimal(dividend):
+        return True
+    (precision, scale), (_, of_divisor) = precision_and_scale(dividend), precision_and_scale(divisor)
+    return precision - scale + of_divisor <= _DIGITS
 
 
 def _in_zone(call: Call, rule: Rule, spark: Spark) -> Rule | None:
@@ -88,7 +99,10 @@ def _cast(call: Call, rule: Rule, spark: Spark) -> Rule | None:
 
 
 def _some_days(call: Call, rule: Rule, spark: Spark) -> Rule | None:
-    return None if any(isinstance(o, Literal) and o.type in INTEGRAL and abs(o.value) > _FAR for o in call.operands) else rule
+    days = call.operands[1]
+    if not isinstance(days, Literal):
+        return replace(rule, calendar=True)
+    return None if abs(days.value) > _FAR else rule
 
 
 def _exact_interval(call: Call, rule: Rule, spark: Spark) -> Rule | None:

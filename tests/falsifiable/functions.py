@@ -70,6 +70,8 @@ INTEGERS = [
     "from_unixtime({})",
     "from_unixtime({}, 'yyyy-MM')",
     "date_from_unix_date(cast({} AS int))",
+    "date_add(DATE'2024-01-01', cast({} AS int))",
+    "next_day(date_from_unix_date(cast({} AS int)), 'MON')",
     "cast({} AS boolean)",
 ]
 SECONDS = ["timestamp_seconds({})", "timestamp_millis({})"]  # which raise an error for most of bigint, in any mode

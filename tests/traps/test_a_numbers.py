@@ -259,6 +259,28 @@ def test_a15_sums_that_wrap_are_not_monotone(lake: Lake) -> None:
         check(lake, "CAST(x AS BIGINT) > 10", "a")
 
 
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_a15_days_and_whole_quotients_wrap_in_any_mode(lake: Lake, ansi: str) -> None:
+    numbers = {"low": (-(2**31), -(2**31) + 9), "middle": (0, 10), "high": (2**31 - 10, 2**31 - 1)}
+    huge = {"low": (1, 2), "middle": (10, 2000), "high": (10**27, 2 * 10**27)}
+    for name in numbers:
+        lake.file(f"{name}.parquet", {"x": pa.array(numbers[name], pa.int32()), "h": pa.array(huge[name], pa.decimal128(38, 10))})
+    lake.index(MinMax("x"), MinMax("h"))
+    with setting(lake, "spark.sql.ansi.enabled", ansi):
+        for where in (
+            "date_add(DATE'9999-12-31', x) = DATE'9999-12-31'",
+            "date_sub(DATE'2024-01-01', x) < DATE'2023-12-28'",
+            "date_add(date_from_unix_date(x), 30) < DATE'1969-01-01'",
+            "datediff(date_from_unix_date(x), DATE'2024-01-01') > 5",
+            "next_day(date_from_unix_date(x), 'MO') < DATE'1970-01-05'",
+            "trunc(date_from_unix_date(x), 'WEEK') > DATE'1970-01-05'",
+            "h div 3 > 0",
+            "h div 3 = 666",
+            "h div 3 > 1000000",
+        ):
+            lake.check(where)
+
+
 def test_a15_a_double_that_becomes_an_integer_wraps_without_ansi(lake: Lake) -> None:
     with setting(lake, "spark.sql.ansi.enabled", "false"):
         files(lake, {"a": {"v": [nan]}, "b": {"v": [1e300]}, "c": {"v": [-7.0]}, "d": {"v": [40_000.0]}})

@@ -186,6 +186,21 @@ def test_g11_formatted_dates(lake: Lake) -> None:
     check(days, "CAST(d AS STRING) LIKE '2023-%'", "a", MinMax=None)
 
 
+@pytest.mark.parametrize("policy", ["LEGACY", "CORRECTED", "EXCEPTION"])
+def test_g11_local_years_without_four_digits(lake: Lake, policy: str) -> None:
+    """West of Greenwich the year 1 begins in a year 0, which old calendars call 1 as well; east of it 9999 ends in +10000."""
+    with setting(lake, "spark.sql.legacy.timeParserPolicy", policy), setting(lake, ZONE, "America/New_York"):
+        first = ["0000-12-31 20:00:00", "0001-01-01 12:00:00", "0001-02-01"]
+        times(lake, "TIMESTAMP", {"a": first, "b": ["2024-01-01", "2024-01-03"], "c": ["2024-02-01", "2024-02-03"]})
+        check(lake, "date_format(t, 'yyyy-MM-dd') = '0001-01-01'", "a", MinMax=None)
+        check(lake, "date_format(t, 'yyyy-MM-dd') = '2024-01-03'", "b", MinMax="ab")
+    last = Lake(lake.spark, lake.skipping, lake.folder.parent / "last")
+    with setting(lake, "spark.sql.legacy.timeParserPolicy", policy), setting(lake, ZONE, "Asia/Kolkata"):
+        times(last, "TIMESTAMP", {"a": ["2024-01-01", "9999-12-31 12:00:00", "+10000-01-01 03:00:00"]})
+        check(last, "CAST(t AS STRING) = '9999-12-31 12:00:00'", "a", MinMax=None)
+        check(last, "from_unixtime(unix_seconds(t)) = '9999-12-31 12:00:00'", "a", MinMax=None)
+
+
 def test_g12_several_days_have_one_image(lake: Lake) -> None:
     times(lake, "DATE", {"a": ["2024-01-29"], "b": ["2024-01-31"], "c": ["2024-02-01"]}, "d")
     check(lake, "add_months(d, 1) = DATE'2024-02-29'", "ab", MinMax=None)

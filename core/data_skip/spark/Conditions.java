@@ -60,7 +60,8 @@ public final class Conditions {
       if (!isTime(types[i])) continue;
       long low = ((Number) ends[i][0]).longValue();
       long high = ((Number) ends[i][1]).longValue();
-      if (low < first(types[i]) || high > last(types[i])) return false;
+      long margin = rule.containsKey("text") && types[i] instanceof TimestampType ? DAY : 0; // of local years, which have no four digits beyond
+      if (low < first(types[i]) + margin || high > last(types[i]) - margin) return false;
       if (types[i] instanceof TimestampType) {
         earliest = Math.min(earliest, low);
         latest = Math.max(latest, high);

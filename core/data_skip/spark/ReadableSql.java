@@ -14,9 +14,14 @@ public final class ReadableSql {
 
   private ReadableSql() {}
 
-  /** An expression in SQL: the beginning of what is long. */
+  /** An expression in SQL: the beginning of what is long. Far dates have no text in Spark's old calendar: then in short. */
   public static String of(Expression expression) {
-    String text = readable(expression).sql();
+    String text;
+    try {
+      text = readable(expression).sql();
+    } catch (ArithmeticException overflow) {
+      text = expression.prettyName() + "(...)";
+    }
     return text.length() <= MOST_TEXT ? text : text.substring(0, MOST_TEXT) + "...";
   }
 
