@@ -105,6 +105,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("TimeAdd", "TimestampAddInterval"), replace(_FIRST, offset=True)),  # a day is not 24 hours where the clocks change
     "TimestampAdd": Rule((1,), offset=True),
     "TimestampDiff": Rule(offset=True),
+    **dict.fromkeys(("FromUTCTimestamp", "ToUTCTimestamp"), replace(_FIRST, offset=True)),  # in the zone of the second operand
     "SubtractTimestamps": Rule(offset=True),
     # Text: UTF-8 orders as its code points do.
     "Substring": _FIRST,
@@ -120,6 +121,7 @@ CASTS: dict[tuple[str, str], Rule] = {
     ("integral", "decimal"): _FIRST,
     ("fractional", "fractional"): _FIRST,  # rounds to nearest, infinity beyond
     ("fractional", "integral"): replace(_FIRST, checked=True),  # truncates
+    ("fractional", "decimal"): _FIRST,  # of its shortest text, which keeps weak order, rounds half up
     ("decimal", "decimal"): _FIRST,  # rounds half up
     ("decimal", "integral"): replace(_FIRST, checked=True),
     ("decimal", "fractional"): _FIRST,
@@ -132,6 +134,7 @@ CASTS: dict[tuple[str, str], Rule] = {
     ("timestamp", "timestamp_ntz"): replace(_FIRST, offset=True),
     ("timestamp", "integral"): replace(_FIRST, checked=True),  # seconds, rounded down
     ("timestamp", "fractional"): _FIRST,
+    ("timestamp", "decimal"): _FIRST,
     ("integral", "timestamp"): _FIRST,
     ("fractional", "timestamp"): _FIRST,
     ("date", "string"): replace(_FIRST, text=True),

@@ -77,9 +77,9 @@ def _in_zone(call: Call, rule: Rule, spark: Spark) -> Rule | None:
     """The rule for the call's own time zone."""
     if not rule.offset and not rule.period and not rule.days:
         return rule
-    if not rule.seconds and "timestamp" not in (call.type, *(operand.type for operand in call.operands)):
+    if rule.zone is None and not rule.seconds and "timestamp" not in (call.type, *(operand.type for operand in call.operands)):
         return replace(rule, offset=False)  # dates, and times without a zone
-    zone = call.time_zone
+    zone = rule.zone or call.time_zone
     if zone is None:
         return None
     return replace(rule, zone=zone, offset=rule.offset and not spark.fixed_offset(zone))
@@ -95,7 +95,16 @@ def _cast(call: Call, rule: Rule, spark: Spark) -> Rule | None:
     if (call.operands[0].type, call.type) == ("timestamp_ntz", "timestamp"):  # a time that the clocks leave out is a later one
         zone = call.time_zone
         return rule if zone is not None and spark.fixed_offset(zone) else None
+    narrower = call.type in INTEGRAL and INTEGRAL.get(call.operands[0].type, 0) > INTEGRAL[call.type]
+    if narrower and call.parameter("evalMode") == "TRY":  # NULL beyond the narrower type
+        end = 1 << (INTEGRAL[call.type] - 1)
+        return replace(rule, checked=False, cuts=(-end, end))
     return _by_days(call, rule, spark) if call.type == "date" else rule
+
+
+def _in_other_zone(call: Call, rule: Rule, spark: Spark) -> Rule | None:
+    zone = call.operands[1]
+    return replace(rule, zone=zone.value) if isinstance(zone, Literal) and isinstance(zone.value, str) else None
 
 
 def _some_days(call: Call, rule: Rule, spark: Spark) -> Rule | None:
@@ -111,8 +120,8 @@ def _exact_interval(call: Call, rule: Rule, spark: Spark) -> Rule | None:
 
 def _unit(call: Call, rule: Rule, spark: Spark) -> Rule | None:
     unit = str(call.parameter("unit")).upper()
-    if call.name == "TimestampAdd" and unit in ("MONTH", "QUARTER", "YEAR"):
-        return _by_days(call, replace(rule, operands=(1,), days=True), spark)
+    if unit in ("MONTH", "QUARTER", "YEAR"):
+        return rule if call.name == "TimestampDiff" else _by_days(call, replace(rule, days=True), spark)
     return rule if unit in ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK") else None
 
 
@@ -178,6 +187,7 @@ _NARROW: dict[str, Callable[[Call, Rule, Spark], Rule | None]] = {
     **dict.fromkeys(("TimestampAdd", "TimestampDiff"), _unit),
     **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp"), _of_time),
     **dict.fromkeys(("Pow", "Logarithm"), _positive),
+    **dict.fromkeys(("FromUTCTimestamp", "ToUTCTimestamp"), _in_other_zone),
     "TruncTimestamp": _truncated,
     "Substring": _from_start,
     "Concat": _after_constants,

@@ -56,4 +56,4 @@ def _records(listing: Listing, bound: BoundIndex) -> pa.StructArray:
     number = pc.if_else(nan, None, values)
     counts = [pc.cast(is_so, pa.int64()) for is_so in (pc.is_valid(number), pc.is_null(values), nan)]
     fields = bound.index.record_fields((type_,))
-    return pa.StructArray.from_arrays([number, number, *counts], list(fields), mask=pa.array(unknown))
+    return pa.StructArray.from_arrays([number, number, *counts], list(fields), mask=pa.array(unknown, pa.bool_()))

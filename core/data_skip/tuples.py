@@ -1,6 +1,7 @@
-"""Tuples: `(a, b) = (1, 2)` and `(a, b) IN ((1, 2), (3, 4))` as what they say of each column.
+"""Tuples: `(a, b) = (1, 2)`, `(a, b) IN ((1, 2), (3, 4))` and `(a, b) > (1, 2)` as what they say of each column.
 
-Spark compares structs field by field, and takes NULL for equal to NULL there: every field is as `<=>` has it, of one of the constants.
+Spark compares structs field by field, and takes NULL for equal to NULL there: every field is as `<=>` has it, of one of the constants;
+or the first that is not decides, and NULL is below all values.
 """
 
 from __future__ import annotations
@@ -24,6 +25,23 @@ def by_field(node: Call, indexes: Indexes) -> Iterator[Clause]:
             rows = [c.value for c in constants if isinstance(c, Literal) and isinstance(c.value, tuple)]
             if len(rows) == len(constants):
                 yield from implied_clause(node, _one_of(list(parts[1::2]), rows), indexes)
+
+
+@filters.on("LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual")
+def by_first_difference(node: Call, indexes: Indexes) -> Iterator[Clause]:
+    """An order of a struct that the query makes of columns and a constant without NULL."""
+    match node:
+        case Call(operator, [Call("CreateNamedStruct", parts), Literal(tuple() as row)]) if None not in row:
+            yield from implied_clause(node, _ordered(operator, list(parts[1::2]), row), indexes)
+
+
+def _ordered(operator: str, fields: list[Expression], row: tuple[object, ...]) -> Expression:
+    field, constant = fields[0], Literal(fields[0].type, None, row[0])
+    unequal = operator.removesuffix("OrEqual")
+    decides: Expression = predicate(unequal if len(fields) > 1 else operator, field, constant)
+    if unequal == "LessThan":
+        decides = _or(decides, predicate("IsNull", field))
+    return decides if len(fields) == 1 else _or(decides, _and(_same(field, row[0]), _ordered(operator, fields[1:], row[1:])))
 
 
 def _one_of(fields: list[Expression], rows: list[tuple[object, ...]]) -> Expression:

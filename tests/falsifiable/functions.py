@@ -37,6 +37,7 @@ NUMBERS = [
     "cast({} AS bigint)",
     "cast({} AS float)",
     "cast({} AS decimal(12,1))",
+    "try_cast({} AS tinyint)",
     "cast({} AS string)",
     "cast({} AS timestamp)",
     "nanvl({}, 7)",
@@ -126,6 +127,7 @@ MOMENTS = [
     "second({})",
     "extract(SECOND FROM {})",
     "{} + INTERVAL 1 DAY",
+    "{} - INTERVAL 1 DAY",
     "{} - INTERVAL 90 MINUTE",
     "{} + INTERVAL 1 MONTH",
     "{} - INTERVAL 13 MONTH",
@@ -134,7 +136,9 @@ MOMENTS = [
     "timestampdiff(HOUR, {}, TIMESTAMP'2024-03-10 12:00:00Z')",
     "timestampdiff(MONTH, {}, TIMESTAMP'2024-03-10 12:00:00Z')",
 ]
-ZONED = ["unix_seconds({})", "unix_millis({})", "unix_micros({})", "cast({} AS bigint)", "cast({} AS double)", "cast({} AS int)"]
+OTHER_ZONES = ["from_utc_timestamp({}, 'Europe/Berlin')", "to_utc_timestamp({}, 'America/New_York')"]
+ZONED = ["unix_seconds({})", "unix_millis({})", "unix_micros({})"]
+ZONED += [f"cast({{}} AS {to})" for to in ("bigint", "double", "int", "decimal(20,6)")]
 STRINGS = [
     "left({}, 1)",
     "substr({}, 0, 2)",
@@ -156,7 +160,7 @@ BY_COLUMN = {
     "d": NUMBERS,
     "price": NUMBERS,
     "day": DATES + CALENDAR,
-    "at": CALENDAR + MOMENTS + ZONED,
+    "at": CALENDAR + MOMENTS + OTHER_ZONES + ZONED,
     "local": CALENDAR + MOMENTS,
     "s": STRINGS,
 }

@@ -63,7 +63,7 @@ public final class Conditions {
       long margin = rule.containsKey("text") && types[i] instanceof TimestampType ? DAY : 0; // of local years, which have no four digits beyond
       if (low < first(types[i]) + margin || high > last(types[i]) - margin) return false;
       if (types[i] instanceof TimestampType) {
-        earliest = Math.min(earliest, low);
+        earliest = Math.min(earliest, operand ? low : low - DAY); // a local time that the clocks left out became one up to a day later
         latest = Math.max(latest, high);
       }
       if (operand && rule.containsKey("period")) {
