@@ -81,40 +81,41 @@ def compare(spark: SparkSession, plain: SparkSession, folder: Path, files: int, 
     table = skipping.table(str(folder))
     for session in (spark, plain):
         session.read.parquet(str(folder)).createOrReplaceTempView("weather")
-    measured = {country: Country(country, outline) for country, outline in read_countries().items() if country in COUNTRIES}
+    outlines = read_countries()
+    measured = [Country(name, outlines[name]) for name in COUNTRIES]
     with skipping.disabled():
-        for country in measured.values():
+        for country in measured:
             matching = spark.read.parquet(str(folder)).where(country.contains)
-            needed = [row.file for row in matching.select(F.col("_metadata.file_path").alias("file")).distinct().collect()]
-            country.needed = len(needed)
+            country.needed = [row.file for row in matching.select(F.col("_metadata.file_path").alias("file")).distinct().collect()]
             country.measure("plain", spark, country.contains, files, "", repeats)
             country.measure("Python", plain, f"ST_CONTAINS('{country.outline}', lat, lng)", files, "", runs=0)
             west, south, east, north = shapely.bounds(shapely.from_wkt(country.outline))
             by_hand = f"lat BETWEEN {south} AND {north} AND lng BETWEEN {west} AND {east}"
             country.measure("rewrite", spark, f"{country.contains} AND {by_hand}", files, "in footers", repeats)
-            spark.read.parquet(*needed).createOrReplaceTempView("needed")
-            country.measure("oracle", spark, country.contains, len(needed), "", repeats, view="needed")
     for name, indexes in INDEXES.items():
         report = table.create_index(*indexes)
         size = sum(metadata_bytes(folder, index) for index in indexes) / files
-        for country in measured.values():
+        for country in measured:
             country.measure(name, spark, country.contains, len(table.files(country.contains)), f"{size:,.0f} B a file", repeats)
         print(f"   {name}: created in {report.seconds:.1f} s", flush=True)
         for index in indexes:
             table.drop_index(index)
-    for country in measured.values():
+    for country in measured:
+        with skipping.disabled():
+            spark.read.parquet(*country.needed).createOrReplaceTempView("needed")
+            country.measure("oracle", spark, country.contains, len(country.needed), "", repeats, view="needed")
         country.print(files)
-    return all(country.same for country in measured.values())
+    return all(country.same for country in measured)
 
 
 class Country:
     """What was measured of the query for one country."""
 
-    needed = 0  # files that hold a row of the answer
     same = True
 
     def __init__(self, name: str, outline: str) -> None:
         self.name, self.outline, self.contains = name, outline, contains(outline)
+        self.needed: list[str] = []  # files that hold a row of the answer
         self.answers: list[Row] = []
         self.seconds: list[float] = []
         self.lines: list[list[str]] = []
@@ -126,10 +127,10 @@ class Country:
         differs = "" if row == self.answers[0] else "DIFFERS"
         self.same &= not differs
         times = f"{self.seconds[0] / seconds:.1f}"
-        self.lines.append([how, f"{read:,}", f"{read / self.needed:.2f}", printing.in_seconds(seconds), times, metadata, differs])
+        self.lines.append([how, f"{read:,}", f"{read / len(self.needed):.2f}", printing.in_seconds(seconds), times, metadata, differs])
 
     def print(self, files: int) -> None:
-        print(printing.heading(f"{files:,} files: {self.name}, {self.answers[0][0]:,} rows in {self.needed:,} files"))
+        print(printing.heading(f"{files:,} files: {self.name}, {self.answers[0][0]:,} rows in {len(self.needed):,} files"))
         print(printing.table([["", "files read", "of oracle's", "time", "times", "metadata", ""], *self.lines]), flush=True)
 
 

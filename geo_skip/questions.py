@@ -202,10 +202,10 @@ def _angle(x: float, y: float, boxes: Boxes) -> Floats:
     cos(angle) = sin(y) sin(lat) + cos(y) cos(lat) cos(dx), which is greatest at an end or at tan(lat) = tan(y) / cos(dx).
     """
     west, south, east, north = boxes.T
-    within = (x - west) % 360 <= east - west
+    straight = (x - west) % 360 <= east - west
     best = np.full(len(boxes), np.pi)
     for meridian in (west, east):
-        apart = np.where(within, 0.0, np.radians(x - meridian))
+        apart = np.where(straight, 0.0, np.radians(x - meridian))
         turning = np.degrees(np.arctan2(np.sin(np.radians(y)), np.cos(np.radians(y)) * np.cos(apart)))
         for lat in (south, north, np.clip(turning, south, north)):
             best = np.minimum(best, _haversine(np.radians(y), np.radians(np.clip(lat, -90, 90)), apart))

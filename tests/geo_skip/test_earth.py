@@ -69,6 +69,7 @@ WHERE = [
     f"ST_DistanceSpheroid(ST_Point(0.0, 0.0), {POINT}) > 20003000",
     f"NOT (ST_DistanceSphere(ST_Point(0.0, 0.0), {POINT}) < 10000000)",
     f"ST_DistanceSphere(ST_Point(-3.0, -95.0), {POINT}) < 2000000",
+    f"ST_DistanceSphere(ST_GeomFromWKT('POLYGON((100 0, 120 20, 120 0, 100 24, 100 0))'), {POINT}) < 8000000",  # from (73 15)
     f"ST_Distance(ST_GeomFromWKT('LINESTRING(-134 20, 45 20)'), {POINT}) = 1e300",
     f"ST_Intersects(ST_GeomFromWKT('LINESTRING(1e18 -37.8, 1e300 -35.3)'), {POINT})",
 ]
