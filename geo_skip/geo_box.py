@@ -1,4 +1,4 @@
-"""GeoBox: a few boxes around the places of a file (seed 000, IV-C and table I), and the predicates that it serves."""
+"""GeoBox: a few boxes around the places of a file (Extensible Data Skipping, IV-C and table I), and the predicates that it serves."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def in_a_box(node: Expression, indexes: Indexes) -> Iterator[Clause]:
 
 @filters.on()
 def in_ranges(node: Expression, indexes: Indexes) -> Iterator[Clause]:
-    """Ranges of latitude and longitude: in an AND of both, one box has to meet them together (seed 000, figure 5)."""
+    """Ranges of latitude and longitude: in an AND of both, one box has to meet them together (Extensible Data Skipping, figure 5)."""
     if isinstance(node, Call) and node.name == "Or":
         return  # what an OR needs, its operands say
     for index in indexes.of(GeoBox):

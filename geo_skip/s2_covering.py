@@ -1,4 +1,4 @@
-"""S2Covering: the S2 cells that hold the places of a file (seed 003, 5.3.10), and the predicates that they serve."""
+"""S2Covering: the S2 cells that hold the places of a file (Big Metadata, 5.3.10), and the predicates that they serve."""
 
 from __future__ import annotations
 
