@@ -131,7 +131,7 @@ def test_writers_in_threads_lose_nothing(store: DeltaStore) -> None:
 
 
 def test_a_folder_in_which_another_writer_is_about_to_create_the_index_holds_none(store: DeltaStore) -> None:
-    log = Path(store.uri) / "_delta_log"
+    log = Path(store.location, "_delta_log")
     log.mkdir(parents=True)
     (log / "_commit_of_another.json.tmp").write_text("{}")
     assert store.snapshot() is None
