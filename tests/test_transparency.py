@@ -313,6 +313,22 @@ def test_explain_shows_the_clause(lake: Lake) -> None:
         assert "skipping" not in explained(lake.spark.sql("SELECT * FROM trans WHERE x > 100"))
 
 
+def test_a_query_is_explained_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def explain(skipping: data_skip.Skipping, scan: object) -> str:
+        asked.append("what it skips")
+        return f"explained {len(asked)} times"
+
+    monkeypatch.setattr(data_skip.Skipping, "_explain", explain)
+    frame = lake.spark.sql("SELECT s, count(*) FROM trans WHERE x > 100 GROUP BY s")  # in steps, of which each prints the plan
+    frame.collect()
+    assert len(asked) == 1
+    frame.collect()
+    assert len(asked) == 2
+    assert "explained 3 times" in explained(frame), "outside of a query it is asked anew"
+
+
 def test_disabled_disable_and_enable(lake: Lake, tmp_path: Path) -> None:
     spark, skipping = lake.spark, lake.skipping
     sql = "SELECT * FROM trans WHERE x > 100"

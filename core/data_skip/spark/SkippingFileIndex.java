@@ -36,6 +36,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final Expression predicate;
   private final List pending;
   private final String description;
+  private volatile String[] explained; // the execution that was told last, and what
 
   /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of `pending` once it is known. */
   public SkippingFileIndex(LogicalRelation scan, Expression predicate, List pending, BiFunction python) {
@@ -261,12 +262,18 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     }
   }
 
+  /** The clause, for people. A running query asks for it at its start, at its end and at every step between: it is told the same text. */
   public String toString() {
+    String execution = session().sparkContext().getLocalProperty("spark.sql.execution.root.id");
+    String[] told = explained;
+    if (execution != null && told != null && execution.equals(told[0])) return told[1];
     try {
-      return "skipping: " + python.apply("explain", this);
+      told = new String[] {execution, "skipping: " + python.apply("explain", this)};
     } catch (Throwable unknown) {
       return "skipping: unknown";
     }
+    explained = told;
+    return told[1];
   }
 
   /** Two scans may share one result when they list the same files for the same predicate. */
