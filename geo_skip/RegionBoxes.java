@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.ArrowEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -145,14 +146,7 @@ public final class RegionBoxes extends Rule {
   }
 
   private static List conjuncts(Expression expression) {
-    List result = new ArrayList();
-    if (expression instanceof And) {
-      result.addAll(conjuncts(((And) expression).left()));
-      result.addAll(conjuncts(((And) expression).right()));
-    } else {
-      result.add(expression);
-    }
-    return result;
+    return scala.jdk.javaapi.CollectionConverters.asJava(PushPredicateThroughJoin$.MODULE$.splitConjunctivePredicates(expression));
   }
 
   private static scala.collection.immutable.Seq seq(List list) {

@@ -49,8 +49,7 @@ public final class Listing {
 
   /** Spark's number of the running query; "" outside of one. */
   public String executionId() {
-    String id = session.sparkContext().getLocalProperty("spark.sql.execution.root.id"); // what runs for a join belongs to its query
-    return id == null ? "" : id;
+    return Plans.executionId(session);
   }
 
   private FileStatusWithMetadata file(int i) {

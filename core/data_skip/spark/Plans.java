@@ -5,12 +5,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Alias;
-import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -56,14 +57,14 @@ public final class Plans {
 
   /** The operands of a chain of ANDs. */
   public static List conjuncts(Expression expression) {
-    List result = new ArrayList();
-    if (expression instanceof And) {
-      result.addAll(conjuncts(((And) expression).left()));
-      result.addAll(conjuncts(((And) expression).right()));
-    } else {
-      result.add(expression);
-    }
-    return result;
+    return new ArrayList(
+        scala.jdk.javaapi.CollectionConverters.asJava(PushPredicateThroughJoin$.MODULE$.splitConjunctivePredicates(expression)));
+  }
+
+  /** Spark's number of the running query; "" outside of one. What runs for a join belongs to its query. */
+  public static String executionId(SparkSession session) {
+    String id = session.sparkContext().getLocalProperty("spark.sql.execution.root.id");
+    return id == null ? "" : id;
   }
 
   /** The same scan over another FileIndex. */

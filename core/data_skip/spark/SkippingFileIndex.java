@@ -264,9 +264,9 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
 
   /** The clause, for people. A running query asks for it at its start, at its end and at every step between: it is told the same text. */
   public String toString() {
-    String execution = session().sparkContext().getLocalProperty("spark.sql.execution.root.id");
+    String execution = Plans.executionId(session());
     String[] told = explained;
-    if (execution != null && told != null && execution.equals(told[0])) return told[1];
+    if (!execution.isEmpty() && told != null && execution.equals(told[0])) return told[1];
     try {
       told = new String[] {execution, "skipping: " + python.apply("explain", this)};
     } catch (Throwable unknown) {
