@@ -23,7 +23,7 @@ import xxhash
 from data_skip.expression import Column
 from data_skip.footer import Footer
 from data_skip.indexes.bloom import BloomFilter
-from data_skip.split_block import any_may_hold, bitset, blocks_for, blocks_of, hash_values, may_hold
+from data_skip.indexes.split_block import any_may_hold, bitset, blocks_for, blocks_of, hash_values, may_hold
 
 SPEC = {0.1: 6.0, 0.01: 10.5, 0.001: 16.9, 0.0001: 26.4, 0.00001: 41.0}
 SALTS = (0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31)

@@ -23,7 +23,7 @@ from deltalake import DeltaTable
 
 import data_skip
 from data_skip import BloomFilter, GapList, Hybrid, Index, MetricDistance, MinMax, Prefix, Suffix, ValueList, great_circle
-from data_skip.indicators import Indicators
+from data_skip.planning.indicators import Indicators
 from data_skip.spark.java import ensure_java
 from data_skip.table import Table
 from sample_data import printing

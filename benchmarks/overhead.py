@@ -61,7 +61,7 @@ def session() -> SparkSession:
 
 
 def write(folder: Path, count: int) -> None:
-    """`count` small files of consecutive ids, dated back so that none is too young to be indexed."""
+    """`count` small files of consecutive ids, dated back so that none is too recent to be indexed."""
     folder.mkdir()
     moment = time.time() - 3600.123
     for i in range(count):

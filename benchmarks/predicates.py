@@ -35,7 +35,7 @@ import data_skip
 import geo_skip
 import log_skip
 from data_skip import BloomFilter, GapList, Index, MinMax, Prefix, ValueList
-from data_skip.report import human
+from data_skip.planning.report import human
 from data_skip.spark.java import ensure_java
 from sample_data import printing
 from sample_data.comparing import PUSHDOWN

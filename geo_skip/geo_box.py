@@ -13,10 +13,8 @@ from data_skip import filters
 from data_skip.clause import Clause, Computed, Named, any_of
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
-from data_skip.footer import Footer
 from data_skip.index import BoundIndex, Record
-from data_skip.satisfying import jointly_satisfying, speak_of
-from data_skip.value_set import EVERYTHING, ValueSet
+from data_skip.plugin import EVERYTHING, Footer, ValueSet, jointly_satisfying, speak_of
 from geo_skip import geoparquet
 from geo_skip.geometry import Boxes, Mask, Places, within
 from geo_skip.places import COUNTS, PlaceIndex, asked_of, or_elsewhere

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from data_skip.expression import Call, Column, Expression
-from data_skip.footer import Footer
+from data_skip.plugin import Footer
 from geo_skip.geometry import Boxes
 
 _SIDES = ("xmin", "ymin", "xmax", "ymax")

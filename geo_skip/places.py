@@ -13,7 +13,7 @@ from data_skip.clause import Clause, any_of
 from data_skip.expression import Expression
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex, Record
-from data_skip.sampling import Sample
+from data_skip.plugin import Sample
 from geo_skip.geometry import ANYWHERE, UDT, Limits, Places, points, shapes
 from geo_skip.predicates import Asked, asked
 from geo_skip.questions import Meets

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from data_skip.clause import Clause, Named, Whole
 from data_skip.expression import Call, Expression, Literal, name_of
 from data_skip.filters import Spark
-from data_skip.satisfying import satisfying
-from data_skip.value_set import Interval, ValueSet
+from data_skip.plugin import Interval, ValueSet, satisfying
 from geo_skip import geometry
 from geo_skip.digests import registered
 from geo_skip.questions import Distance, Meets, NotInside, Question, Region, Regions, SphereDistance

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from data_skip.value_set import Interval, ValueSet
+from data_skip.plugin import Interval, ValueSet
 from geo_skip.geometry import ABSOLUTE, RELATIVE, Boxes, Limits, Mask, Shapes, widened, within
 
 Floats = npt.NDArray[np.float64]

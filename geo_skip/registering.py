@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
+
+from data_skip.plugin import instance, load
 
 _OVERLOADED = "ThreeArguments"
 _NEEDED = ("ST_Point", "ST_GeomFromWKT", "ST_GeomFromGeoJSON", "ST_GeomFromWKB")
@@ -86,18 +86,4 @@ def _overload(spark: SparkSession, names: list[str]) -> None:
 def _instance(spark: SparkSession, name: str, type_: str, arguments: list[Any]) -> Any:
     """A new object of a Java class of this package whose constructor takes arguments of one type."""
     gateway: Any = spark.sparkContext._gateway
-    class_, jvm = _class(gateway, name), gateway.jvm
-    types, values = gateway.new_array(jvm.Class, len(arguments)), gateway.new_array(jvm.Object, len(arguments))
-    for i, argument in enumerate(arguments):
-        types[i], values[i] = jvm.java.lang.Class.forName(type_), argument
-    return class_.getDeclaredConstructor(types).newInstance(values)
-
-
-@cache
-def _class(gateway: Any, name: str) -> Any:
-    """A class that ships with this package, compiled in the JVM by Janino, which ships inside Spark. Once: py4j calls by name."""
-    jvm = gateway.jvm
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    compiler.cook(f"{name}.java", files(__package__).joinpath(f"{name}.java").read_text("utf-8"))
-    return compiler.getClassLoader().loadClass(f"{__package__}.{name}")
+    return instance(gateway, load(gateway, "geo_skip", (f"{name}.java",)), type_, arguments)

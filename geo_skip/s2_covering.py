@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from data_skip import filters
 from data_skip.clause import Clause, Computed
-from data_skip.distinct import owners
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Record
+from data_skip.plugin import owners
 from geo_skip.cells import MAX_LEVEL, Ids, ids_of_points
 from geo_skip.covering import Touching, as_ids, as_signed, cells_of_points, cells_where, fewer, meeting, normalized
 from geo_skip.geometry import Places

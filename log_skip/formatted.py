@@ -7,7 +7,7 @@ from typing import Any
 
 from data_skip import ValueList
 from data_skip.index import Index
-from data_skip.sampling import Sample
+from data_skip.plugin import Sample
 from log_skip.extractors import known
 
 

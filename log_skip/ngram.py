@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 
 from data_skip import Hybrid, filters
 from data_skip.clause import Clause, Computed, Mask
-from data_skip.distinct import owners
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
-from data_skip.split_block import blocks_of, hash_values, may_hold
+from data_skip.plugin import blocks_of, hash_values, may_hold, owners
 from log_skip.predicates import of_predicate
 from log_skip.required import NOTHING_KNOWN, Required
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data_skip.expression import Call, Expression, Literal
-from data_skip.spark_types import plain_string
+from data_skip.plugin import plain_string
 from log_skip.required import NOTHING_KNOWN, Required, any_of, literal, of_like, of_regular_expression
 
 # Their result is a part of their first operand: no character is changed, and bytes stay together.

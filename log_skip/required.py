@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from data_skip.like import literal_parts
+from data_skip.plugin import literal_parts
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import data_skip
 import log_skip
 from data_skip import Index
-from data_skip.report import human
+from data_skip.planning.report import human
 from data_skip.spark.java import ensure_java
 from sample_data import printing
 from sample_data.access_log import write_access_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from data_skip.report import human
+from data_skip.planning.report import human
 from sample_data.comparing import Outcome
 
 WIDTH = 100

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from data_skip import Index, QueryReport, ScanReport, Skipping
-from data_skip.indicators import matches
+from data_skip.files.listing import Listing
+from data_skip.planning.indicators import matches
 from data_skip.table import Table
 
 
@@ -27,7 +28,7 @@ class Lake:
         folder.mkdir(parents=True, exist_ok=True)
 
     def file(self, name: str, columns: Mapping[str, Any] | pa.Table) -> Path:
-        """Writes one Parquet file, dated an hour back, so that it is no young file."""
+        """Writes one Parquet file, dated an hour back, so that it is not too recent to be indexed."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(dict(columns)), path)
@@ -51,7 +52,7 @@ class Lake:
         """Creates indexes over all files."""
         table = self.table(**reader)
         report = table.create_index(*indexes)
-        assert report.files_young == 0, "the test wrote files that are too young to be indexed"
+        assert report.files_too_recent == 0, "the test wrote files that are too recent to be indexed"
         return table
 
     def view(self, name: str = "t", format: str = "parquet", schema: Any = None, **options: str) -> DataFrame:
@@ -108,7 +109,7 @@ class Lake:
 
 def files_read(skipping: Skipping, frame: DataFrame, folder: Path, *, errors: bool = True) -> set[str]:
     """The files, relative to a folder, that the last skipping scan of a DataFrame reads; errors: whether filters may fail."""
-    listing = skipping.jvm.scans(frame)[-1].listing()
+    listing = Listing.now(skipping.jvm.scans(frame)[-1])
     report = skipping.decide(listing)
     assert errors or not report.errors, report.errors
     root = str(folder.resolve()) + "/"

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from data_skip.clause import KEEP, NEVER, Clause, Computed, Field, Named, Records, all_of, any_of, survivors
+from data_skip.clause import ALWAYS_FALSE, ALWAYS_TRUE, Clause, Computed, Field, Named, Records, all_of, any_of, survivors
 
 THREE = (True, False, None)
 RECORDS = Records({})
@@ -47,25 +47,25 @@ def test_three_operands(table: dict[tuple[bool | None, bool | None], bool | None
 
 def test_keep_is_neutral_for_and_and_absorbs_or() -> None:
     clause = constant(False)
-    assert all_of([]) is KEEP
-    assert all_of([KEEP, KEEP]) is KEEP
-    assert all_of([KEEP, clause]) is clause
-    assert any_of([KEEP, clause]) is KEEP
-    assert any_of([]) is KEEP
-    assert (clause | KEEP) is KEEP
-    assert (KEEP & clause) is clause
+    assert all_of([]) is ALWAYS_TRUE
+    assert all_of([ALWAYS_TRUE, ALWAYS_TRUE]) is ALWAYS_TRUE
+    assert all_of([ALWAYS_TRUE, clause]) is clause
+    assert any_of([ALWAYS_TRUE, clause]) is ALWAYS_TRUE
+    assert any_of([]) is ALWAYS_TRUE
+    assert (clause | ALWAYS_TRUE) is ALWAYS_TRUE
+    assert (ALWAYS_TRUE & clause) is clause
 
 
 def test_never_absorbs_and_and_is_neutral_for_or() -> None:
     clause = constant(True)
-    assert all_of([NEVER, clause, KEEP]) is NEVER
-    assert any_of([NEVER, clause]) is clause
-    assert any_of([NEVER, KEEP]) is KEEP
-    assert any_of([NEVER, NEVER]) is NEVER
+    assert all_of([ALWAYS_FALSE, clause, ALWAYS_TRUE]) is ALWAYS_FALSE
+    assert any_of([ALWAYS_FALSE, clause]) is clause
+    assert any_of([ALWAYS_FALSE, ALWAYS_TRUE]) is ALWAYS_TRUE
+    assert any_of([ALWAYS_FALSE, ALWAYS_FALSE]) is ALWAYS_FALSE
 
 
 @pytest.mark.parametrize(
-    "clause", [constant(True), KEEP, constant(True) & constant(False), Field("i", "f", "I") > 1, Named("n", constant(True))]
+    "clause", [constant(True), ALWAYS_TRUE, constant(True) & constant(False), Field("i", "f", "I") > 1, Named("n", constant(True))]
 )
 def test_a_clause_is_not_negated_and_has_no_truth_of_its_own(clause: Clause) -> None:
     with pytest.raises(TypeError, match="cannot be negated"):
@@ -80,8 +80,8 @@ def test_a_clause_is_not_negated_and_has_no_truth_of_its_own(clause: Clause) -> 
 
 def test_only_a_definite_no_skips_a_file() -> None:
     assert survivors(constant(True, False, None), RECORDS, 3).tolist() == [True, False, True]
-    assert survivors(KEEP, RECORDS, 2).tolist() == [True, True]
-    assert survivors(NEVER, RECORDS, 2).tolist() == [False, False]
+    assert survivors(ALWAYS_TRUE, RECORDS, 2).tolist() == [True, True]
+    assert survivors(ALWAYS_FALSE, RECORDS, 2).tolist() == [False, False]
     assert survivors(Named("in other words", constant(None, False)), RECORDS, 2).tolist() == [True, False]
     assert survivors(constant(), RECORDS, 0).dtype == np.bool_
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from data_skip.distinct import any_of_list, distinct, merged_lists
+from data_skip.indexes.distinct import any_of_list, distinct, merged_lists
 
 
 def test_distinct_leaves_nulls_out() -> None:

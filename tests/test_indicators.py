@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from statistics import geometric_mean
+
 import pytest
 
 from data_skip import DataSkipError, MinMax
-from data_skip.indicators import Indicators, geometric_mean, indicators, means, reached
+from data_skip.planning.indicators import Indicators, indicators, means, reached
 from tests.support import Lake
 
 

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from data_skip.expression import Call, Column, Literal
-from data_skip.like import Affixes, affixes, parse_like
+from data_skip.proofs.like import Affixes, affixes, parse_like
 
 ALPHABET = "ab%_#"
 STRINGS = ["".join(t) for n in range(4) for t in product("ab%_#\n", repeat=n)]

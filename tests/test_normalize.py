@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data_skip.expression import Call, Column, Expression, Literal, Source
-from data_skip.normalize import normalize
+from data_skip.planning.normalize import normalize
 
 P, Q, R = (Column("boolean", None, (name,)) for name in "pqr")
 X = Column("double", None, ("x",))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_skip import overlap
 from data_skip.clause import Field, Records
-from data_skip.overlap import any_run_meets, meets, members
-from data_skip.value_set import EVERYTHING, NOTHING, ValueSet, compared, points, prefixed, union
+from data_skip.proofs import overlap
+from data_skip.proofs.overlap import any_run_meets, meets, members
+from data_skip.proofs.value_set import EVERYTHING, NOTHING, ValueSet, compared, points, prefixed, union
 
 POINTS = list(range(-1, 9))
 RANGES: list[tuple[int | None, int | None]] = [*combinations_with_replacement(POINTS, 2), (None, None), (None, 3), (3, None)]
@@ -50,7 +50,7 @@ def decided(values: ValueSet, most_comparisons: int) -> list[bool | None]:
 def test_ranges_meet_intervals(values: ValueSet) -> None:
     all_at_once = decided(values, 0)
     assert all_at_once == [meets_by_force(low, high, values) for low, high in RANGES]
-    if values.intervals != EVERYTHING.intervals:  # `meets` has no comparison for "any value": KEEP
+    if values.intervals != EVERYTHING.intervals:  # `meets` has no comparison for "any value": ALWAYS_TRUE
         one_by_one = decided(values, 1000)
         for (low, high), one, other in zip(RANGES, one_by_one, all_at_once, strict=True):
             if low is not None and high is not None:

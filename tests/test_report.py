@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from data_skip import MinMax, Prefix, Skipping
-from data_skip.report import KEPT_REPORTS, PredicateReport, QueryReport, ScanReport, human, shorten
+from data_skip.planning.report import KEPT_REPORTS, PredicateReport, QueryReport, ScanReport, human, shorten
 from tests.support import Lake
 
 
@@ -146,7 +146,7 @@ def test_queries_at_once_keep_their_reports_apart(lake: Lake) -> None:
 
 
 def test_the_last_hundred_are_kept(lake: Lake) -> None:
-    from data_skip.report import Reports
+    from data_skip.planning.report import Reports
 
     reports = Reports()
     for i in range(KEPT_REPORTS + 50):

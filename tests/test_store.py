@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 
 import data_skip
 from data_skip import BloomFilter, DataSkipError, DataSkipWarning, GapList, Hybrid, Index, MinMax, Prefix, Suffix, ValueList
-from data_skip.definition import Definition
 from data_skip.store import DeltaStore, FileKey, StoreError, delta
+from data_skip.store.definition import Definition
 from data_skip.store.delta import definition_field
 from tests.support import Lake, rows_of
 
@@ -282,7 +282,7 @@ def test_folders_that_cannot_be_read(lake: Lake, damage: str, caplog: pytest.Log
             place.mkdir()
             (place / "notes.txt").write_text("mine")
     kept = sorted(path.name for path in place.rglob("*"))
-    lake.skipping._stores.clear()  # as a new session finds it
+    lake.skipping.catalog._stores.clear()  # as a new session finds it
     lake.view()
     scan = lake.check("x > 50", read=["a.parquet", "b.parquet"], errors=True)
     if damage != "file":
@@ -315,7 +315,7 @@ def test_kinds_and_versions_that_the_session_does_not_know(lake: Lake, monkeypat
     lake.file("b.parquet", {"x": [100], "s": ["bbb"]})
     table = lake.index(MinMax("x"), MaxLength("s"), ValueList("x"))
     lake.view()
-    kinds = lake.skipping.knowledge.kinds
+    kinds = lake.skipping.catalog.knowledge.kinds
     monkeypatch.delitem(kinds, "MaxLength")
     monkeypatch.setattr(ValueList, "version", 2)
     scan = lake.check("x > 50", read=["b.parquet"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_skip.value_set import (
+from data_skip.proofs.value_set import (
     EVERYTHING,
     NOTHING,
     NULL_ONLY,

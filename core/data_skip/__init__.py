@@ -9,18 +9,18 @@ spark.sql("SELECT max(temp) FROM parquet.`data/weather` WHERE temp > 101 AND cit
 print(skipping.report())
 """
 
+from data_skip.building.indexing import IndexReport
 from data_skip.errors import DataSkipError, DataSkipWarning
-from data_skip.haversine import great_circle
 from data_skip.index import Index
 from data_skip.indexes.affix import Prefix, Suffix
 from data_skip.indexes.bloom import BloomFilter
 from data_skip.indexes.gap_list import GapList
+from data_skip.indexes.haversine import great_circle
 from data_skip.indexes.hybrid import Hybrid
 from data_skip.indexes.metric_distance import MetricDistance
 from data_skip.indexes.min_max import MinMax
 from data_skip.indexes.value_list import ValueList
-from data_skip.indexing import IndexReport
-from data_skip.report import QueryReport, ScanReport
+from data_skip.planning.report import QueryReport, ScanReport
 from data_skip.session import Skipping, disable, enable
 from data_skip.table import Description, Table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from data_skip.expression import Call, Expression, Literal
-from data_skip.monotone import Rule
 
 _SIGNS = {
     "LessThan": (-1,),
@@ -44,6 +43,38 @@ class Bisection:
     def of_nan(self, operator: str) -> bool:
         """Whether `f(NaN) operator c` may be true."""
         return self.nan is None or self.nan in _SIGNS[operator]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A claim about a function: where it is monotone, and what to mind. `zone` is the time zone of the call that it is about."""
+
+    operands: tuple[int, ...] | None = None  # those that may vary; None: all
+    checked: bool = False  # it may wrap round where it overflows, so Spark is asked in ANSI mode, which raises an error
+    inexact: bool = False  # it is right to one unit in the last place, and may turn within that
+    cuts: tuple[int, ...] = ()  # the ordinals (see Domain.java) where it may turn; from one to the next it is monotone, or NULL throughout
+    zone: str | None = None
+
+    # Conditions on the ranges of its operands in a file: Conditions.java looks whether they hold.
+    finite: bool = False  # no infinity
+    nonzero: bool = False  # no 0 in the second operand
+    offset: bool = False  # one offset from UTC
+    period: str = ""  # within one such period of local time: "year", "week from sunday", ...
+    seconds: bool = False  # seconds since 1970 of the years 1 to 9999
+    text: bool = False  # years of four digits, which order as text
+    shared: int = 0  # texts whose first so many characters are the same
+    truncated: int = 0  # one whole quotient by this number, cut towards 0
+    floored: int = 0  # one whole quotient by this number, rounded down
+    calendar: bool = False  # the years 1 to 9999, as everywhere; said where whole numbers may lead out of them, and sums of days wrap round
+
+    # The range of the result is wider than between its corners:
+    days: bool = False  # by what makes whole local days of it
+    slack: float = 0  # by this on either side
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it holds on the whole domain, and exactly, so that a preimage can be found."""
+        return replace(self, operands=None, checked=False, zone=None) == Rule()
 
 
 @dataclass

@@ -231,32 +231,32 @@ class _Constant(Clause):
         return self.text
 
 
-KEEP: Clause = _Constant("true")
+ALWAYS_TRUE: Clause = _Constant("true")
 """Nothing is known of any file. Neutral for AND, absorbing for OR."""
-NEVER: Clause = _Constant("false")
+ALWAYS_FALSE: Clause = _Constant("false")
 """No row of any file can match. Absorbing for AND, neutral for OR."""
 
 
 def all_of(clauses: list[Clause]) -> Clause:
-    """AND of clauses; KEEP where none says anything."""
-    if any(c is NEVER for c in clauses):
-        return NEVER
-    parts = [p for c in clauses if c is not KEEP for p in (c.parts if isinstance(c, AllOf) else (c,))]
-    return KEEP if not parts else parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+    """AND of clauses; ALWAYS_TRUE where none says anything."""
+    if any(c is ALWAYS_FALSE for c in clauses):
+        return ALWAYS_FALSE
+    parts = [p for c in clauses if c is not ALWAYS_TRUE for p in (c.parts if isinstance(c, AllOf) else (c,))]
+    return ALWAYS_TRUE if not parts else parts[0] if len(parts) == 1 else AllOf(tuple(parts))
 
 
 def any_of(clauses: list[Clause]) -> Clause:
-    """OR of at least one clause; KEEP where one of them is."""
-    if not clauses or any(c is KEEP for c in clauses):
-        return KEEP
-    parts = [p for c in clauses if c is not NEVER for p in (c.parts if isinstance(c, AnyOf) else (c,))]
-    return NEVER if not parts else parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+    """OR of at least one clause; ALWAYS_TRUE where one of them is."""
+    if not clauses or any(c is ALWAYS_TRUE for c in clauses):
+        return ALWAYS_TRUE
+    parts = [p for c in clauses if c is not ALWAYS_FALSE for p in (c.parts if isinstance(c, AnyOf) else (c,))]
+    return ALWAYS_FALSE if not parts else parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
 
 
 def survivors(clause: Clause, records: Records, files: int) -> Mask:
     """Which of the files are to be read: all but those for which the clause is definitely false. Here unknown becomes "read it"."""
-    if clause is KEEP or clause is NEVER:
-        return np.full(files, clause is KEEP)
+    if clause is ALWAYS_TRUE or clause is ALWAYS_FALSE:
+        return np.full(files, clause is ALWAYS_TRUE)
     may_match = records.answer(clause)
     if len(may_match) != files:
         raise ValueError(f"clause {clause} gave {len(may_match)} answers for {files} files")

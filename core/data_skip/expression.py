@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from data_skip.spark_types import element_type
+from data_skip.data_types import element_type
 
 
 @dataclass(frozen=True)

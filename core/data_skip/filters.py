@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from data_skip.ask_spark import Spark as Spark  # filters of plugins import it from here
-from data_skip.clause import KEEP, Clause, Named
+from data_skip.clause import ALWAYS_TRUE, Clause, Named
 from data_skip.expression import Expression
 from data_skip.index import BoundIndex, Index
 
@@ -34,8 +34,8 @@ class Indexes:
 
     bound: tuple[BoundIndex, ...]
     spark: Spark
-    implied: Callable[[Expression], Clause] = lambda predicate: KEEP
-    """What all filters say of another predicate, for a filter that knows what its node implies; KEEP where they say nothing.
+    implied: Callable[[Expression], Clause] = lambda predicate: ALWAYS_TRUE
+    """What all filters say of another predicate, for a filter that knows what its node implies; ALWAYS_TRUE where they say nothing.
 
     Of every row that satisfies the node, the other predicate must be true, or true of one of its elements (see elements.py)."""
 
@@ -51,7 +51,7 @@ class Indexes:
 def implied_clause(node: Expression, implied: Expression, indexes: Indexes) -> Iterator[Clause]:
     """The clause of a predicate that holds wherever the node does, told as one of the node; none where nothing serves it."""
     clause = indexes.implied(implied)
-    if clause is not KEEP:
+    if clause is not ALWAYS_TRUE:
         names = ", ".join(dict.fromkeys(field.label for field in clause.fields()))
         yield Named(f"{names} admits {indexes.spark.sql(node)}", clause)
 

@@ -1,32 +1,20 @@
-"""Lifting: records from what a Parquet file says of itself, instead of from its rows.
+"""Footer: what a Parquet file says of itself, for indexes that lift their records from it instead of from rows (`Index.lift`).
 
-An index lifts where its `lift` makes a record of a `Footer`. A file is not read only if all indexes that are asked for lift; for local
-files, that is: others are read. Whatever is odd about a file (another type, an unknown writer, a missing part) has it read as well.
+Whatever is odd about a file (another type, an unknown writer, a missing part) has it read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from data_skip.collect import Collected
-from data_skip.definition import Definition
-from data_skip.elements import indexed
+from data_skip.data_types import TIMES, decimal_bytes, is_decimal, precision_and_scale
 from data_skip.expression import Column, Element, Expression
-from data_skip.index import Index, Record
-from data_skip.spark_types import TIMES, is_decimal, precision_and_scale
-from data_skip.split_block import decimal_bytes
 
 WRITERS = ("parquet-mr version ", "parquet-cpp-arrow version ")  # those believed; others were wrong: apache/datafusion#9779, arrow-go#525
-_THREADS = 8
 _PLAIN = {  # types that Spark reads as they lie in the file: physical type, and how the text of the logical type begins
     "tinyint": ("INT32", "Int(bitWidth=8, isSigned=true)"),
     "smallint": ("INT32", "Int(bitWidth=16, isSigned=true)"),
@@ -104,37 +92,3 @@ def has_null(chunks: Iterable[pq.ColumnChunkMetaData]) -> bool | None:
     found = [c.statistics for c in chunks]
     counts = [s.null_count if s is not None and s.has_null_count else None for s in found]
     return None if None in counts else any(counts)
-
-
-def lift(uris: Mapping[int, str], definitions: Mapping[Index, Definition]) -> dict[int, Collected]:
-    """The records of those files that need not be read, by the numbers that the files are given with."""
-    readers = [definition.reader for definition in definitions.values()]
-    if not all(_lifts(index) for index in definitions) or any(not _by_name_from_parquet(reader) for reader in readers):
-        return {}
-    local = {i: Path(unquote(uri.removeprefix("file:"))) for i, uri in uris.items() if uri.startswith("file:")}
-    trees = {index: indexed(definition.bound_expressions()) for index, definition in definitions.items()}
-    with ThreadPoolExecutor(_THREADS) as pool:
-        lifted = pool.map(partial(_lift_one, trees=trees), local.values())
-        return {i: file for i, file in zip(local, lifted, strict=True) if file is not None}
-
-
-def _lifts(index: Index) -> bool:
-    own: Callable[..., object] = type(index).lift
-    return own is not Index.lift
-
-
-def _by_name_from_parquet(reader: Mapping[str, Any]) -> bool:
-    return bool(reader["format"] == "parquet" and reader["settings"].get("spark.sql.parquet.fieldId.read.enabled") != "true")
-
-
-def _lift_one(path: Path, trees: Mapping[Index, tuple[Expression, ...]]) -> Collected | None:
-    try:
-        footer = Footer(path, pq.read_metadata(path))
-        records: list[Record | None] = []
-        for index, expressions in trees.items():
-            if (record := index.lift(footer, expressions)) is None:
-                return None
-            records.append(record)
-        return Collected(footer.metadata.num_rows, records=records)
-    except (OSError, pa.ArrowException):  # encrypted, gone, or no Parquet: Spark will say what it is
-        return None

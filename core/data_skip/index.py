@@ -7,16 +7,14 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from data_skip.clause import Field
 from data_skip.expression import Expression
-
-if TYPE_CHECKING:
-    from data_skip.footer import Footer
-    from data_skip.sampling import Sample
+from data_skip.footer import Footer
+from data_skip.sample import Sample
 
 Record = dict[str, Any]  # field -> value; None: unknown
 

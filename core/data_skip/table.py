@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from data_skip.binding import Binding, another_reader, bind, changed, first_line
-from data_skip.decide import usable
-from data_skip.definition import BY_POSITION, SUPPORTED_FORMATS, Definition
+from data_skip.building.binding import Binding, another_reader, bind, changed
+from data_skip.building.indexing import IndexReport, TableState, Target, index_files, sample_of
 from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.files.listing import Listing
 from data_skip.index import Index
-from data_skip.indexing import IndexReport, TableState, Target, index_files, sample_of
-from data_skip.indicators import Measured, matches, measured
-from data_skip.report import human
+from data_skip.planning.catalog import Catalog
+from data_skip.planning.decide import decide, usable
+from data_skip.planning.indicators import Measured, matches, measured
+from data_skip.planning.report import human
+from data_skip.spark.errors import SPARK_ERRORS, first_line
+from data_skip.spark.jvm import Jvm
+from data_skip.spark.settings import disabled
 from data_skip.store import DeltaStore, FileKey, Snapshot, StoreError
-
-if TYPE_CHECKING:
-    from data_skip.session import Skipping
+from data_skip.store.definition import BY_POSITION, SUPPORTED_FORMATS, Definition
 
 
 @dataclass
@@ -50,61 +51,90 @@ class Description:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class _Source:
+    """How Spark is asked for a table: by its name in the catalog, or by a path with what `spark.read` takes."""
+
+    name: str
+    in_catalog: bool
+    format: str | None
+    schema: Any
+    options: dict[str, str]
+
+
+def _as_indexed(source: _Source, store: DeltaStore) -> _Source:
+    """Without a format: the reader that an existing index was collected with."""
+    try:
+        snapshot = store.snapshot()
+    except StoreError:
+        return source
+    for definition in (snapshot.definitions if snapshot else {}).values():
+        reader, schema = definition.reader, source.schema
+        if schema is None and reader["format"] in BY_POSITION:
+            fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t, *_ in reader["columns"]]
+            schema = StructType.fromJson({"type": "struct", "fields": fields})
+        return replace(source, format=reader["format"], options={**reader["options"], **source.options}, schema=schema)
+    return source
+
+
+def _frame(spark: SparkSession, source: _Source) -> DataFrame:
+    """The table as it is now: with a listing of its own."""
+    try:
+        if source.in_catalog:
+            spark.catalog.refreshTable(source.name)
+            return spark.table(source.name)
+        reader = spark.read.options(**source.options)
+        if source.format:
+            reader = reader.format(source.format)
+        if source.schema is not None:
+            reader = reader.schema(source.schema)
+        return reader.load(source.name)
+    except SPARK_ERRORS as error:
+        hint = "" if source.format else "; give format=... if its files are not Parquet"
+        raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{hint}") from error
+
+
+def _state(spark: SparkSession, jvm: Jvm, source: _Source) -> TableState:
+    frame = _frame(spark, source)
+    scan = jvm.scan(frame)
+    if scan is None:
+        raise DataSkipError(f"{source.name!r} is no table of files that Spark reads by itself (but a view, a stream, or another system's)")
+    roots = set(scan.roots[:1] if source.in_catalog else scan.roots)
+    if len(roots) != 1:
+        raise DataSkipError(f"{source.name!r} stands for {len(roots)} paths; an index belongs to one root folder: give that")
+    if scan.description["format"] not in SUPPORTED_FORMATS:
+        raise DataSkipError(f"format {scan.description['format']!r} is not supported; these are: {', '.join(SUPPORTED_FORMATS)}")
+    return TableState(frame, roots.pop(), scan)
+
+
 class Table:
     """A table of files, and its indexes."""
 
-    def __init__(self, skipping: Skipping, name: str, format: str | None, schema: Any, options: dict[str, str]) -> None:
-        self._skipping, self._spark, self.name = skipping, skipping.spark, name
-        self._in_catalog = format is None and schema is None and not options and "/" not in name and self._spark.catalog.tableExists(name)
-        self._format, self._schema, self._options = format, schema, options
-        if not self._in_catalog and format is None:
-            self._read_as_indexed()
-        self.root = self._state().root
-        self._store: DeltaStore = skipping.store(self.root)
+    def __init__(self, spark: SparkSession, jvm: Jvm, catalog: Catalog, source: _Source, root: str) -> None:
+        self._spark, self._jvm, self._catalog, self._source = spark, jvm, catalog, source
+        self.name, self.root = source.name, root
+        self._store: DeltaStore = catalog.store(root)
 
-    def _read_as_indexed(self) -> None:
-        """Without a format: the reader that an existing index was collected with."""
-        try:
-            snapshot = self._skipping.store(self._skipping.jvm.qualified(self.name)).snapshot()
-        except StoreError:
-            return
-        for definition in (snapshot.definitions if snapshot else {}).values():
-            reader = definition.reader
-            self._format, self._options = reader["format"], {**reader["options"], **self._options}
-            if self._schema is None and reader["format"] in BY_POSITION:
-                fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t, *_ in reader["columns"]]
-                self._schema = StructType.fromJson({"type": "struct", "fields": fields})
-            return
-
-    def _frame(self) -> DataFrame:
-        """The table as it is now: with a listing of its own."""
-        try:
-            if self._in_catalog:
-                self._spark.catalog.refreshTable(self.name)
-                return self._spark.table(self.name)
-            reader = self._spark.read.options(**self._options)
-            if self._format:
-                reader = reader.format(self._format)
-            if self._schema is not None:
-                reader = reader.schema(self._schema)
-            return reader.load(self.name)
-        except (PySparkException, Py4JJavaError) as error:
-            hint = "" if self._format else "; give format=... if its files are not Parquet"
-            raise DataSkipError(f"table {self.name!r} cannot be read: {first_line(error)}{hint}") from error
+    @classmethod
+    def open(
+        cls,
+        spark: SparkSession,
+        jvm: Jvm,
+        catalog: Catalog,
+        name: str,
+        format: str | None,
+        schema: Any,
+        options: dict[str, str],
+    ) -> Table:
+        """The table of a path or a name, as `Skipping.table` says; it is looked at once, so that what is none is refused here."""
+        in_catalog = format is None and schema is None and not options and "/" not in name and spark.catalog.tableExists(name)
+        source = _Source(name, in_catalog, format, schema, options)
+        if not in_catalog and format is None:
+            source = _as_indexed(source, catalog.store(jvm.qualified(name)))
+        return cls(spark, jvm, catalog, source, _state(spark, jvm, source).root)
 
     def _state(self) -> TableState:
-        frame = self._frame()
-        scan = self._skipping.jvm.scan(frame)
-        if scan is None:
-            raise DataSkipError(
-                f"{self.name!r} is no table of files that Spark reads by itself (but a view, a stream, or another system's)"
-            )
-        roots = set(scan.roots[:1] if self._in_catalog else scan.roots)
-        if len(roots) != 1:
-            raise DataSkipError(f"{self.name!r} stands for {len(roots)} paths; an index belongs to one root folder: give that")
-        if scan.description["format"] not in SUPPORTED_FORMATS:
-            raise DataSkipError(f"format {scan.description['format']!r} is not supported; these are: {', '.join(SUPPORTED_FORMATS)}")
-        return TableState(frame, roots.pop(), scan)
+        return _state(self._spark, self._jvm, self._source)
 
     def create_index(self, *indexes: Index, progress: bool = False) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.
@@ -121,8 +151,8 @@ class Table:
             self._refuse_twice(index, existing)
             if index in (binding.index for binding in bindings):
                 raise DataSkipError(f"{index} is asked for twice; once is enough")
-            self._skipping.learn(index)
-            bindings.append(bind(index, state.frame, state.scan, self._skipping.jvm))
+            self._catalog.learn(index)
+            bindings.append(bind(index, state.frame, state.scan, self._jvm))
             for other in existing.values():
                 if why := another_reader(other, bindings[-1].definition):
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
@@ -137,7 +167,7 @@ class Table:
     def _fitted(self, indexes: Sequence[Index], state: TableState, existing: Mapping[str, Definition]) -> list[Index]:
         for index in indexes:
             self._refuse_twice(index, existing)
-        sample = sample_of(state, self._skipping.jvm)
+        sample = sample_of(state, self._jvm)
         return [index.fitted(sample) for index in indexes]
 
     def _refuse_twice(self, index: Index, existing: Mapping[str, Definition]) -> None:
@@ -151,11 +181,11 @@ class Table:
             raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
         bindings: list[Binding] = []
         for stored in snapshot.definitions.values():
-            index = usable(stored, self._skipping.knowledge.kinds)
+            index = usable(stored, self._catalog.knowledge.kinds)
             if isinstance(index, str):
                 warnings.warn(index, DataSkipWarning, stacklevel=2)
                 continue
-            bindings.append(bind(index, state.frame, state.scan, self._skipping.jvm))
+            bindings.append(bind(index, state.frame, state.scan, self._jvm))
             if why := changed(stored, bindings[-1].definition):
                 raise DataSkipError(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
         current = _complete(snapshot, [binding.index.column for binding in bindings])
@@ -186,7 +216,7 @@ class Table:
         live = {i for i, file in enumerate(snapshot.files) if file in set(keys)}
         rows = []
         for column, definition in snapshot.definitions.items():
-            known = usable(definition, self._skipping.knowledge.kinds)
+            known = usable(definition, self._catalog.knowledge.kinds)
             valid = records[column].is_valid().to_pylist()
             files = sum(valid[i] for i in live)
             problem = known if isinstance(known, str) else ""
@@ -205,17 +235,17 @@ class Table:
 
     def files(self, where: str | None = None) -> list[str]:
         """The files that a query with this WHERE would read, as URIs: a dry run, nothing is read."""
-        frame = self._frame()
+        frame = _frame(self._spark, self._source)
         if where is not None:
             try:
                 frame = frame.where(where)
             except PySparkException as error:
                 raise DataSkipError(f"Spark does not understand {where!r} on {self.name}: {first_line(error)}") from error
-        scans = self._skipping.jvm.scans(frame)
+        scans = self._jvm.scans(frame)
         if not scans:
-            return self._state().scan.listing().paths
-        listing = scans[0].listing()
-        self._skipping.decide(listing)
+            return Listing.now(self._state().scan).paths
+        listing = Listing.now(scans[0])
+        decide(listing, self._catalog.find, self._catalog.knowledge)
         return listing.kept
 
     def indicators(self, *wheres: str) -> Measured:
@@ -226,12 +256,12 @@ class Table:
         if not wheres:
             raise DataSkipError("indicators takes the WHEREs of queries, as 'temp > 101'")
         reads = {where: set(self.files(where)) for where in wheres}
-        with self._skipping.disabled():
-            found = matches(self._frame(), list(reads))
+        with disabled(self._spark):
+            found = matches(_frame(self._spark, self._source), list(reads))
         return measured(self.name, found, reads)
 
     def _index(self, state: TableState, bindings: list[Binding], current: set[FileKey], progress: bool) -> IndexReport:
-        target = Target(self.name, self._store, self._skipping.jvm, self._state)
+        target = Target(self.name, self._store, self._jvm, self._state)
         try:
             return index_files(target, state, bindings, current, progress)
         except StoreError as error:

@@ -39,14 +39,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from data_skip.binding import first_line
+from data_skip.building.collect import collect_records, finish_records, merge_records
+from data_skip.building.indexing import as_column
 from data_skip.clause import Clause, Mask, Records, survivors
-from data_skip.collect import collect_records, finish_records, merge_records
-from data_skip.decide import represent
 from data_skip.errors import DataSkipError
+from data_skip.files.listing import Listing
 from data_skip.index import Index, Record
-from data_skip.indexing import as_column
+from data_skip.planning.decide import represent
 from data_skip.session import Skipping, enable
+from data_skip.spark.errors import first_line
 from data_skip.store import Snapshot
 
 Rows: TypeAlias = "Sequence[Mapping[str, Any]] | pa.Table | DataFrame"
@@ -96,7 +97,7 @@ def check_index(index: Index, rows: Rows, predicates: Iterable[str], spark: Spar
         folder = Path(temporary).resolve() / "table"
         _deal(index, _table(rows), texts, folder, spark)
         table = skipping.table(str(folder), format="parquet")
-        store = skipping.store(table.root)
+        store = skipping.catalog.store(table.root)
         try:
             (index,) = table.fitted(index)
             report = table.create_index(index)
@@ -199,7 +200,7 @@ class _Subject:
         scans = self.skipping.jvm.scans(frame)
         if not scans:
             return ()  # Spark finds no predicate left to ask about
-        listing = scans[-1].listing()
+        listing = Listing.now(scans[-1])
         report = self.skipping.decide(listing)
         if problems := [*report.errors, *report.notes]:
             raise AssertionError(f"{self.index} cannot be used for `{predicate}`: {'; '.join(problems)}")
@@ -208,7 +209,7 @@ class _Subject:
         numbers = {file: i for i, file in enumerate(self.files)}
         keep = np.ones(len(self.files), dtype=bool)
         keep[[numbers[name] for name in skipped]] = False
-        clause = represent(listing.scan, self.snapshot, self.skipping.knowledge, []).clause
+        clause = represent(listing.scan, self.snapshot, self.skipping.catalog.knowledge, []).clause
         self._refuse(~keep & matching, self.stored, "is skipped, though it holds a matching row", predicate, clause)
         why = "would be skipped, though it holds a matching row, with a record merged from batches"
         self._refuse(~self._survivors(clause, self.merged) & matching[self.merged.files], self.merged, why, predicate, clause)

@@ -16,8 +16,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import data_skip
-from data_skip import collect, indexing
-from data_skip.spark import jvm
+from data_skip.building import collect, indexing
+from data_skip.spark import janino, jvm
 from tests.differential.truth import kept_files
 
 
@@ -85,14 +85,17 @@ def planted_java(
 
     It works in a thread of its own: py4j caches methods by class name for each thread, and these classes have the names of others.
     """
-    for name in jvm.SOURCES:
-        (folder / f"{name}.java").write_text(files("data_skip.spark").joinpath(f"{name}.java").read_text("utf-8"), "utf-8")
-        for line, bug in replacements.get(name, ()):
-            (folder / f"{name}.java").write_text(_replaced(folder / f"{name}.java", line, bug), "utf-8")
+    for source in jvm.SOURCES:
+        copy = folder / source
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(files("data_skip").joinpath(source).read_text("utf-8"), "utf-8")
+        for line, bug in replacements.get(copy.stem, ()):
+            copy.write_text(_replaced(copy, line, bug), "utf-8")
     session_, patch = spark.newSession(), pytest.MonkeyPatch()
     with ThreadPoolExecutor(1) as thread:
         try:
-            patch.setattr(jvm, "files", lambda package: folder)
+            patch.setattr(janino, "files", lambda package: folder)
+            patch.setattr(jvm, "load", janino.load.__wrapped__)
             patch.setattr(jvm, "shim", jvm.shim.__wrapped__)
             skipping = thread.submit(data_skip.enable, session_).result()
             yield session_, lambda frame, predicate: thread.submit(kept_files, skipping, frame, predicate).result()[0]

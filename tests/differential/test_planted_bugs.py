@@ -119,7 +119,7 @@ def bugs(module: str, *rows: tuple[Any, ...]) -> list[Any]:
 
 AT_QUERY = [
     *bugs(
-        "normalize",
+        "planning.normalize",
         ('other = "Or" if name == "And" else "And"', "other = name", "min_max", "NOT (i = 5 AND v = 5)", RAW),
         (
             'case Call("Not", [inner]):\n            return normalize(inner)',
@@ -143,7 +143,7 @@ AT_QUERY = [
     ),
     *bugs("spark.bridge", ("wanted = 0 if node.source.negated else 1", "wanted = 1", "value_list", "NOT (s RLIKE '^a')")),
     *bugs(
-        "satisfying",
+        "proofs.satisfying",
         (
             "[left, Literal(None)]) if left == target:\n            return NULL_ONLY",
             "[left, Literal(None)]) if left == target:\n            return NOTHING",
@@ -190,20 +190,20 @@ AT_QUERY = [
         ),
     ),
     *bugs(
-        "preimage",
+        "proofs.preimage",
         ("target.type in FRACTIONAL and found.of_nan(operator)", "False", "min_max", "cast(v AS float) > 100F"),
     ),
     *bugs(
-        "monotone",
+        "proofs.monotone",
         ('"Abs": replace(_FIRST, checked=True, cuts=(0,)),', '"Abs": replace(_FIRST, checked=True, cuts=(100,)),', "min_max", "abs(i) < 1"),
     ),
     *bugs(
-        "ranges",
+        "proofs.ranges",
         ("((nulls, _NULL), (nans, _NAN))", "((nans, _NAN),)", "min_max", "coalesce(i, 500) > 300"),
         ("((nulls, _NULL), (nans, _NAN))", "((nulls, _NULL),)", "min_max", "abs(v) > 100"),
     ),
     *bugs(
-        "value_set",
+        "proofs.value_set",
         ("return ValueSet(tuple(gaps), not self.nan, null)", "return ValueSet(tuple(gaps), self.nan, null)", "min_max", "NOT (v = 5)"),
         (
             "low, low_closed = interval.high, not interval.high_closed",
@@ -244,8 +244,8 @@ AT_QUERY = [
         ("pc.fill_null(may_match, True)", "pc.fill_null(may_match, False)", "value_list", "i = 11"),
         ("if pa.types.is_floating(values.type):", "if False:", "top", "v > 100"),
         (
-            "if not clauses or any(c is KEEP for c in clauses):\n        return KEEP",
-            "clauses = [c for c in clauses if c is not KEEP]",
+            "if not clauses or any(c is ALWAYS_TRUE for c in clauses):\n        return ALWAYS_TRUE",
+            "clauses = [c for c in clauses if c is not ALWAYS_TRUE]",
             "min_max",
             "i = 100 OR x = 1",
         ),
@@ -275,18 +275,18 @@ AT_QUERY = [
             "or_500(i) > 300",
         ),
     ),
-    *bugs("dictionary", ("bool(of_null[0])", "False", "value_list", "coalesce(i, 500) > 300")),
+    *bugs("proofs.dictionary", ("bool(of_null[0])", "False", "value_list", "coalesce(i, 500) > 300")),
     *bugs(
         "indexes.value_list",
         ("return pc.or_kleene(found, has_null) if decided.of_null else found", "return found", "value_list", "i IS NULL"),
         ('if not known or (name == "Or" and len(known) < len(parts)):', "if not known:", "value_list", "i > 0 AND (i = 100 OR x = 1)"),
     ),
     *bugs(
-        "distinct",
+        "indexes.distinct",
         ("return pa.array(result, mask=lists.is_null().to_numpy(zero_copy_only=False))", "return pa.array(result)", "value_list", "i = 11"),
     ),
     *bugs(
-        "overlap",
+        "proofs.overlap",
         (
             "return pc.or_(found, pc.is_nan(array)) if values.nan and pa.types.is_floating(array.type) else found",
             "return found",
@@ -381,14 +381,14 @@ AT_INDEXING = [
         ('"has_null": a["has_null"] or b["has_null"]', '"has_null": a["has_null"] and b["has_null"]', "bloom", "i IS NULL"),
     ),
     *bugs(
-        "distinct",
+        "indexes.distinct",
         ("return None if len(merged) > limit else merged", "return merged[:limit]", "value_list", "i = 11"),
         ("return None if len(values) > limit else values.to_pylist()", "return values.to_pylist()[:limit]", "value_list", ("i = 11",)),
         ("if a is None or b is None:\n        return None", "a, b = a or [], b or []", "value_list", ("i = 4", "i = 1")),
         ("return repr(value) if isinstance(value, float) else value", "return value", "value_list", "string(v) = '0.0'"),
     ),
     *bugs(
-        "collect",
+        "building.collect",
         (
             "merged.append(None if one is None or other is None else index.merge(one, other))",
             "merged.append((one or other) if one is None or other is None else index.merge(one, other))",
@@ -400,7 +400,7 @@ AT_INDEXING = [
 
 LOSSES = [
     *bugs(
-        "satisfying",
+        "proofs.satisfying",
         ("return NOTHING  # x NOT IN (1, NULL) is false or null", "return EVERYTHING", "min_max", "i NOT IN (1, NULL)", RAW),
         ("values = [c for c in constants if c.value is not None]", "values = constants", "min_max", "i IN (5, NULL)", RAW),
         (
@@ -600,7 +600,7 @@ def test_a_bug_in_telling_versions_apart_is_noticed(
 def test_indexing_a_file_that_may_change_unseen_is_noticed(bug: tuple[str, str] | None, lake: Lake) -> None:
     path = lake.file("a.parquet", OLD)
     aged(path, -60)  # dated so that it may be written again and look the same
-    with planted("data_skip.indexing", *bug) if bug else nullcontext():
+    with planted("data_skip.building.indexing", *bug) if bug else nullcontext():
         lake.table().create_index(MinMax("i"))
     other_version(path, NEW)
     plan = kept_files(lake.skipping, lake.spark.read.parquet(str(lake.folder)), "i > 50")
@@ -613,6 +613,6 @@ def test_using_records_that_another_reader_collected_is_noticed(bug: tuple[str, 
     aged(lake.folder / "a.csv")
     lake.index(MinMax("i"), format="csv", schema="i int")
     frame = lake.spark.read.schema("i int").option("nullValue", "5").csv(str(lake.folder))
-    with planted("data_skip.definition", *bug) if bug else nullcontext():
+    with planted("data_skip.store.definition", *bug) if bug else nullcontext():
         plan = kept_files(lake.skipping, frame, "i IS NULL")
     assert plan and ("a.csv" in plan[1]) == (bug is not None)

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from data_skip import Skipping
+from data_skip.files.listing import Listing
 from tests.differential.strategies import Predicate
 
 BATCH = 100
@@ -42,7 +43,7 @@ def kept_files(skipping: Skipping, frame: DataFrame, predicate: str, errors: boo
     scans = skipping.jvm.scans(frame.where(predicate))
     if not scans:
         return None
-    listing = scans[-1].listing()
+    listing = Listing.now(scans[-1])
     report = skipping.decide(listing)
     assert errors or not report.errors, f"{predicate}: {report.errors}"
     kept, skipped = set(), set()

@@ -17,10 +17,10 @@ import xxhash
 from pyspark.sql import DataFrame, SparkSession
 
 from data_skip import BloomFilter, DataSkipError, Hybrid, ValueList
-from data_skip.collect import physical
+from data_skip.building.collect import physical
 from data_skip.expression import Column
 from data_skip.footer import Footer
-from data_skip.split_block import (
+from data_skip.indexes.split_block import (
     any_may_hold,
     bits_per_value,
     bitset,
@@ -119,7 +119,7 @@ def test_many_values_of_many_files_are_asked_in_steps(monkeypatch: pytest.Monkey
     hashes = hash_values(pa.array(range(3000)))
     lists = pa.array([[bitset(hashes[i : i + 1], 4)] for i in range(0, 3000, 100)], pa.list_(pa.binary()))
     at_once = any_may_hold(lists, hashes[2050:])
-    monkeypatch.setattr("data_skip.split_block._MOST_PROBES", 64)
+    monkeypatch.setattr("data_skip.indexes.split_block._MOST_PROBES", 64)
     assert any_may_hold(lists, hashes[2050:]) == at_once
     assert at_once.to_pylist()[21:] == [True] * 9
     assert sum(any_may_hold(lists, hashes[2001:2002]).to_pylist()) <= 1

@@ -23,7 +23,7 @@ def main(folder: Path) -> None:
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.parquet.filterPushdown", "false").getOrCreate()
     skipping = data_skip.enable(spark)
-    seen: dict[str, object] = {"installed_at": max_length.__file__, "known_by_entry_point": "MaxLength" in skipping.knowledge.kinds}
+    seen: dict[str, object] = {"installed_at": max_length.__file__, "known_by_entry_point": "MaxLength" in skipping.catalog.knowledge.kinds}
 
     folder.mkdir()
     for name, cities in {"short": ["Oslo", "Rome"], "long": ["Oslo", "Llanfairpwllgwyngyll"], "nulls": [None, None]}.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from data_skip.decide import Knowledge
+from data_skip.planning.catalog import Knowledge
 from tests.support import Lake, files_read
 
 
@@ -36,7 +36,7 @@ def read_by_kind(lake: Lake, frame: Any) -> dict[str, set[str]]:
         return {"Spark": {path.rpartition("/")[2] for path in frame.inputFiles()}}
     errors = [error for scan in lake.skipping.report().scans for error in scan.errors]
     assert errors == []
-    ((_, snapshot),) = lake.skipping.find([f"file:{lake.folder.resolve()}"])
+    ((_, snapshot),) = lake.skipping.catalog.find([f"file:{lake.folder.resolve()}"])
     found = {}
     for kind in sorted({definition.kind for definition in snapshot.definitions.values()}):
         with only(lake, kind):
@@ -47,12 +47,12 @@ def read_by_kind(lake: Lake, frame: Any) -> dict[str, set[str]]:
 @contextmanager
 def only(lake: Lake, kind: str) -> Iterator[None]:
     """Within, the session knows no other kind of index."""
-    known = lake.skipping.knowledge
-    lake.skipping._knowledge = Knowledge({kind: known.kinds[kind]}, known.filters)
+    known = lake.skipping.catalog.knowledge
+    lake.skipping.catalog.knowledge = Knowledge({kind: known.kinds[kind]}, known.filters)
     try:
         yield
     finally:
-        lake.skipping._knowledge = known
+        lake.skipping.catalog.knowledge = known
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping, ValueList
+from data_skip.files.listing import Listing
 from tests.support import Lake, rows_of
 
 ALL = {"low.parquet", "mid.parquet", "high.parquet", "void.parquet"}
@@ -51,7 +52,7 @@ def scans(lake: Lake) -> Callable[[str], list[set[str]]]:
 def read_by_scan(lake: Lake, sql: str) -> list[set[str]]:
     found = []
     for scan in lake.skipping.jvm.scans(lake.spark.sql(sql)):
-        listing = scan.listing()
+        listing = Listing.now(scan)
         lake.skipping.decide(listing)
         found.append({Path(path).name for path in listing.kept})
     return found

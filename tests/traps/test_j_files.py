@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data_skip import DataSkipError, MinMax, ValueList, indexing
+from data_skip import DataSkipError, MinMax, ValueList
+from data_skip.building import indexing
 from tests.support import Lake, aged
 
 LOW, HIGH = {"x": [1, 2]}, {"x": [100, 200]}
@@ -72,13 +73,13 @@ def test_j4_same_size_within_the_same_second(lake: Lake, monkeypatch: pytest.Mon
     clock = SimpleNamespace(time=lambda: second + 0.005, perf_counter=time.perf_counter)
     monkeypatch.setattr(indexing, "time", clock)
     os.utime(path, ns=(second * 10**9, second * 10**9 + 1_000_000))
-    assert table.refresh().files_young == 1
+    assert table.refresh().files_too_recent == 1
     lake.view(format="csv", schema="x int")
     lake.check("x = 78", read=["a.csv"])
     clock.time = lambda: second + 0.9
     os.utime(path, (second, second))
     os.utime(lake.folder / "b.csv", (second - 3600, second - 3600))
-    assert table.refresh().files_young == 1
+    assert table.refresh().files_too_recent == 1
     lake.view(format="csv", schema="x int")
     path.write_text("55\n")
     os.utime(path, (second, second))
@@ -123,7 +124,7 @@ def test_j7_root_folders_with_odd_names_and_other_spellings(lake: Lake) -> None:
 
 
 def test_j8_other_bucket_or_scheme(lake: Lake) -> None:
-    places = {lake.skipping.store(root).uri for root in ("s3a://A/x", "s3a://B/x", "hdfs://A/x", "file:/x")}
+    places = {lake.skipping.catalog.store(root).uri for root in ("s3a://A/x", "s3a://B/x", "hdfs://A/x", "file:/x")}
     assert len(places) == 4
 
 
@@ -139,7 +140,7 @@ def test_j9_file_that_changes_while_it_is_collected(lake: Lake, monkeypatch: pyt
 
     monkeypatch.setattr(indexing, "_read", and_change)
     report = lake.table().create_index(MinMax("x"), ValueList("x"))  # of MinMax alone, footers tell enough
-    assert (report.files_collected, report.files_young) == (1, 1)
+    assert (report.files_collected, report.files_too_recent) == (1, 1)
     lake.view()
     lake.check("x > 50", read=["a.parquet"])
 

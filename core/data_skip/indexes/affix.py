@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from random import Random
+from statistics import geometric_mean
 from typing import ClassVar
 
 import numpy as np
@@ -14,13 +15,12 @@ import pyarrow.compute as pc
 
 from data_skip import filters
 from data_skip.clause import Clause, Computed
-from data_skip.distinct import any_of_list, distinct, merged_lists
 from data_skip.expression import Call, Expression, Literal, name_of
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
-from data_skip.indicators import geometric_mean
-from data_skip.like import Affixes, affixes
-from data_skip.sampling import Sample
+from data_skip.indexes.distinct import any_of_list, distinct, merged_lists
+from data_skip.proofs.like import Affixes, affixes
+from data_skip.sample import Sample
 
 _LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 64)  # that are tried where none is given
 _DEFAULT_LENGTH = 8  # where there is nothing to choose it from

@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 
 from data_skip import filters
 from data_skip.clause import Clause, Computed
+from data_skip.data_types import FRACTIONAL, arrow_type, is_ordered
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.footer import WRITERS, Footer, has_null
 from data_skip.index import BoundIndex, Index, Record
-from data_skip.satisfying import satisfying
-from data_skip.spark_types import FRACTIONAL, arrow_type, is_ordered
-from data_skip.split_block import BLOCK_BYTES, Hashes, any_may_hold, bitset, blocks_for, folded, hash_values, passing
-from data_skip.value_set import EVERYTHING, ValueSet
+from data_skip.indexes.split_block import BLOCK_BYTES, Hashes, any_may_hold, bitset, blocks_for, folded, hash_values, passing
+from data_skip.proofs.satisfying import satisfying
+from data_skip.proofs.value_set import EVERYTHING, ValueSet
 
 _HEADER = re.compile(rb"\x15([\x80-\xff]*[\x00-\x7f])\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0", re.DOTALL)  # Thrift: size, then what must be
 _FULL = 0.5  # filters through which more of the absent values pass are of no use

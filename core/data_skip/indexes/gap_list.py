@@ -11,14 +11,14 @@ import pyarrow as pa
 
 from data_skip import filters
 from data_skip.clause import Clause, Computed, Named, any_of
+from data_skip.data_types import FRACTIONAL
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.indexes.min_max import COUNTS, LONGEST, counted, refuse_unordered
-from data_skip.overlap import any_run_meets
-from data_skip.satisfying import jointly_satisfying, speak_of
-from data_skip.spark_types import FRACTIONAL
-from data_skip.value_set import ValueSet, after_bytes, after_prefix
+from data_skip.proofs.overlap import any_run_meets
+from data_skip.proofs.satisfying import jointly_satisfying, speak_of
+from data_skip.proofs.value_set import ValueSet, after_bytes, after_prefix
 
 Run: TypeAlias = tuple[Any, Any]  # the smallest and the largest of some neighbouring values
 _IN_FLIGHT = 1024  # runs of a record that is still being merged: the widest gaps of a file are known only at its end

@@ -21,18 +21,18 @@ import pyarrow.compute as pc
 
 from data_skip import filters
 from data_skip.clause import Clause, Named, any_of
+from data_skip.data_types import FRACTIONAL, INTEGRAL, arrow_type
 from data_skip.errors import DataSkipError
 from data_skip.expression import Call, Expression, Literal, Opaque
 from data_skip.filters import Indexes, admits
-from data_skip.haversine import FARTHEST_TURN, HOLES, MARGIN, great_circle
 from data_skip.index import BoundIndex, Index, Record
+from data_skip.indexes.haversine import FARTHEST_TURN, HOLES, MARGIN, great_circle
 from data_skip.indexes.min_max import COUNTS, MinMax
-from data_skip.overlap import meets
-from data_skip.sampling import Sample
-from data_skip.satisfying import satisfying
-from data_skip.spark_types import FRACTIONAL, INTEGRAL, arrow_type
-from data_skip.template import constants
-from data_skip.value_set import Interval, ValueSet, union
+from data_skip.proofs.overlap import meets
+from data_skip.proofs.satisfying import satisfying
+from data_skip.proofs.template import constants
+from data_skip.proofs.value_set import Interval, ValueSet, union
+from data_skip.sample import Sample
 
 _RELATIVE_MARGIN = 1e-6  # of distances that are no whole numbers
 _CANDIDATES = 8

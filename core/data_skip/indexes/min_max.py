@@ -11,18 +11,18 @@ import pyarrow.parquet as pq
 
 from data_skip import filters
 from data_skip.clause import Clause, Named, any_of
-from data_skip.dictionary import Decider, decider
+from data_skip.data_types import FRACTIONAL, WHOLE, has_collation, is_decimal, is_ordered
 from data_skip.expression import Expression, name_of
 from data_skip.filters import Indexes, admits
 from data_skip.footer import WRITERS, Footer
 from data_skip.index import BoundIndex, Index, Record
-from data_skip.like import LOOSE
-from data_skip.overlap import meets
-from data_skip.preimage import value_at
-from data_skip.ranges import Bounds, WhereConstant, within_ranges
-from data_skip.satisfying import satisfying
-from data_skip.spark_types import FRACTIONAL, WHOLE, has_collation, is_decimal, is_ordered
-from data_skip.value_set import ValueSet, after_bytes, after_prefix
+from data_skip.proofs.dictionary import Decider, decider
+from data_skip.proofs.like import LOOSE
+from data_skip.proofs.overlap import meets
+from data_skip.proofs.preimage import value_at
+from data_skip.proofs.ranges import Bounds, WhereConstant, within_ranges
+from data_skip.proofs.satisfying import satisfying
+from data_skip.proofs.value_set import ValueSet, after_bytes, after_prefix
 
 COUNTS = ("value_count", "null_count", "nan_count")  # values: neither NULL nor NaN
 LONGEST = 128  # code points or bytes of a bound: a longer minimum is cut, a longer maximum cut and rounded up

@@ -10,15 +10,15 @@ import pyarrow.compute as pc
 
 from data_skip import filters
 from data_skip.clause import Clause, Computed
-from data_skip.dictionary import Decider, decider
-from data_skip.distinct import any_of_list, distinct, merged_lists
+from data_skip.data_types import has_collation, is_ordered
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record
-from data_skip.like import LOOSE
-from data_skip.overlap import members
-from data_skip.satisfying import satisfying, speak_of
-from data_skip.spark_types import has_collation, is_ordered
+from data_skip.indexes.distinct import any_of_list, distinct, merged_lists
+from data_skip.proofs.dictionary import Decider, decider
+from data_skip.proofs.like import LOOSE
+from data_skip.proofs.overlap import members
+from data_skip.proofs.satisfying import satisfying, speak_of
 
 _MOST_INTERVALS = 1000
 

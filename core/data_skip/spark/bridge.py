@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from data_skip.ask_spark import Bisection, Claims
 from data_skip.clause import Mask
+from data_skip.data_types import INTEGRAL
 from data_skip.expression import Call, Expression, Literal, Opaque, Source, decode, decode_value
-from data_skip.spark.listing import Listing
 from data_skip.spark.python_functions import ARGUMENTS, call
-from data_skip.spark_types import INTEGRAL
 
 Values: TypeAlias = tuple[pa.Array, Mask]  # and which of them are known
 
@@ -32,7 +31,7 @@ class Scan:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """roots, format, options, schema, predicate, pending, notes: see SkippingFileIndex.java."""
+        """roots, format, options, schema, predicate, runtime_filters, notes: see SkippingFileIndex.java."""
         found: dict[str, Any] = json.loads(self.java.description())
         return found
 
@@ -56,10 +55,6 @@ class Scan:
     def number(self) -> int:
         """Tells the scans of a query apart."""
         return int(self.java.number())
-
-    def listing(self) -> Listing:
-        """The files that Spark would read now."""
-        return Listing(self.java.listing(), self)
 
     @cached_property
     def evaluator(self) -> Any:
@@ -165,11 +160,6 @@ class Scan:
             text = str(self.evaluator.sql(node.source.id))
             self._sql[node.source] = f"NOT {text}" if node.source.negated else text
         return self._sql[node.source]
-
-
-def listing_of(java: Any) -> Listing:
-    """A Listing of the JVM, with the scan that it is of."""
-    return Listing(java, Scan(java.scan()))
 
 
 def _decoded(texts: bytes, type_: pa.DataType) -> Values:

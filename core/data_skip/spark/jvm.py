@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from pyspark.java_gateway import ensure_callback_server_started
@@ -12,14 +11,23 @@ from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.errors import DataSkipError
 from data_skip.spark.bridge import Scan
-from data_skip.spark.listing import Listing
+from data_skip.spark.janino import instance, load
 
-# In order of use: each class sees those before it, through the class loader that is its parent.
-SOURCES = (
-    *("Plans", "TreeEncoder", "TimeZones", "Conditions", "Domain", "Bisection", "AnsiForm", "ReadableSql", "Evaluator"),
-    *("ValueRange", "Members", "Ranges"),
-    *("KnownFiles", "Freshness", "Listing", "ChosenFiles", "SmallSide", "KeyPredicates", "Pending", "SkippingFileIndex"),
-    *("Groups", "Generators", "Carried", "SkippingRule", "Shim"),
+SOURCES = tuple(
+    f"spark/{room}/{name}.java"
+    for room, names in (
+        ("plans", "Plans"),
+        ("trees", "TreeEncoder"),
+        ("values", "TimeZones Conditions Domain Bisection AnsiForm"),
+        ("trees", "ReadableSql"),
+        ("values", "Evaluator ValueRange Members Ranges"),
+        ("files", "KnownFiles Freshness Listing ChosenFiles"),
+        ("plans", "SmallSide KeyPredicates RuntimeFilter"),
+        ("files", "SkippingFileIndex"),
+        ("plans", "Groups Generators PushedDown SkippingRule"),
+        ("trees", "Shim"),
+    )
+    for name in names.split()
 )
 
 
@@ -62,9 +70,9 @@ class Jvm:
         encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
         return None if encoded is None else json.loads(encoded)
 
-    def restricted(self, frame: DataFrame, listing: Listing, malformed: str | None = None) -> DataFrame:
-        """The DataFrame over the files of a listing that are kept. `malformed`: a column for the text of records that cannot be parsed."""
-        java = self._shim.restricted(frame._jdf.queryExecution().analyzed(), listing.java, malformed)
+    def restricted(self, frame: DataFrame, listing: Any, malformed: str | None = None) -> DataFrame:
+        """The DataFrame over the kept files of a Listing of the JVM. `malformed`: a column for text that cannot be parsed."""
+        java = self._shim.restricted(frame._jdf.queryExecution().analyzed(), listing, malformed)
         return DataFrame(java, frame.sparkSession)
 
 
@@ -75,18 +83,12 @@ def session_id(spark: SparkSession) -> str:
     return str(spark._jsparkSession.sessionUUID())
 
 
+def stopped(spark: SparkSession) -> bool:
+    """Whether the session's JVM side is gone."""
+    return spark.sparkContext._jsc is None
+
+
 @cache
 def shim(gateway: Any) -> Any:
-    """The Shim object of this JVM, compiled with Janino, which ships inside Spark: no jar to build, no version to match."""
-    jvm = gateway.jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    for name in SOURCES:
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(loader)
-        compiler.cook(f"{name}.java", files(__package__).joinpath(f"{name}.java").read_text("utf-8"))
-        loader = compiler.getClassLoader()
-    return (
-        loader.loadClass("data_skip.Shim")
-        .getDeclaredConstructor(gateway.new_array(jvm.Class, 0))
-        .newInstance(gateway.new_array(jvm.Object, 0))
-    )
+    """The Shim object of this JVM."""
+    return instance(gateway, load(gateway, "data_skip", SOURCES), "java.lang.Object", ())

@@ -16,8 +16,8 @@ import pyarrow as pa
 from pyspark.serializers import CloudPickleSerializer
 
 from data_skip.clause import Mask
+from data_skip.data_types import INTEGRAL, arrow_type
 from data_skip.expression import Call
-from data_skip.spark_types import INTEGRAL, arrow_type
 
 SECONDS = 1.0  # that a function may take while one predicate is planned
 _VALUES_AT_ONCE = 1000  # of a vectorised function

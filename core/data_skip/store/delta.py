@@ -30,7 +30,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from data_skip.definition import Definition
+from data_skip.store.definition import Definition
 
 LAYOUT = 1  # of the store; a store of a later layout is left alone
 _LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`

@@ -1,0 +1,100 @@
+"""Binding an index to a table: from SQL text to the tree and types that Spark makes of it, or a refusal that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType
+
+from data_skip.building.collect import physical_type
+from data_skip.errors import DataSkipError
+from data_skip.expression import Call, Column, Expression, decode
+from data_skip.index import Index
+from data_skip.proofs.elements import indexed
+from data_skip.spark.bridge import Scan
+from data_skip.spark.errors import first_line
+from data_skip.spark.jvm import Jvm
+from data_skip.store.definition import Definition, difference, reader_of
+
+_ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
+
+
+@dataclass(frozen=True)
+class Binding:
+    """An index of a table: its definition there, and the Arrow type of its records."""
+
+    index: Index
+    definition: Definition
+    record_type: pa.DataType
+
+
+def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm) -> Binding:
+    """An index over the table that a frame reads. DataSkipError where it cannot be built."""
+    trees: list[dict[str, Any]] = []
+    types: list[DataType] = []
+    for sql in index.inputs:
+        try:
+            selected = frame.select(F.expr(sql).alias("expression"))
+            tree = jvm.expression(selected)
+        except PySparkException as error:
+            raise DataSkipError(f"{index}: Spark does not understand {sql!r}: {first_line(error)}") from error
+        if tree is None:
+            raise DataSkipError(f"{index}: {sql!r} is more than an expression over one row (an aggregate, window, generator or subquery)")
+        if why := _unfit(decode(tree)):
+            raise DataSkipError(f"{index}: {sql!r} {why}")
+        trees.append(tree)
+        types.append(selected.schema[0].dataType)
+    if refusal := index.refuse(tuple(tree.type for tree in indexed(list(map(decode, trees))))):
+        raise DataSkipError(f"{index} cannot be built: {refusal}")
+    reader = reader_of(scan.description, scan.settings, [decode(tree) for tree in trees])
+    definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
+    return Binding(index, definition, _record_type(index, types))
+
+
+def _record_type(index: Index, types: Sequence[DataType]) -> pa.DataType:
+    """The type of an index's records in the store, for expressions of these types."""
+    given = [to_arrow_type(type_, **_ZONE) for type_ in types]  # as PySpark hands over their values
+    return pa.struct(dict(index.record_fields(tuple(physical_type(type_, alone=len(types) == 1) for type_ in given))))
+
+
+def _unfit(tree: Expression) -> str:
+    """Why no record can be made of an expression; "" where one can."""
+    for node in tree.walk():
+        if isinstance(node, Call) and node.is_subquery:
+            return "holds a subquery, whose result may change; index a column or a function of columns"
+        if isinstance(node, Call) and node.name == "AttributeReference":
+            return "reads something that is no column of the files (as _metadata); index a column or a function of columns"
+        if isinstance(node, Column) and node.partition:
+            return f"reads the partition column {node}: Spark prunes partitions by itself; index another column"
+    if not tree.deterministic:
+        names = [call.name for call in tree.walk() if isinstance(call, Call) and not call.own_deterministic]
+        return f"is not deterministic ({names[-1]}): a record would say nothing about another evaluation"
+    if not any(isinstance(node, Column) for node in tree.walk()):
+        return "is constant: it says nothing about a file"
+    return ""
+
+
+def changed(stored: Definition, now: Definition) -> str:
+    """What makes an index of the store another one than the same index bound today; "" where nothing does."""
+    if why := difference(stored.reader, now.reader):
+        return why.replace("the query reads", "the table is now read")
+    if stored.bound_expressions() != now.bound_expressions():
+        what = ", ".join(stored.expressions)
+        return f"collected when Spark understood {what} in another way (a function was registered again, or a setting changed)"
+    return ""
+
+
+def another_reader(stored: Definition, now: Definition) -> str:
+    """How the rows of an index in the store were read otherwise; "" where they were not. Indexes may read different columns."""
+    comparable: Mapping[str, Any] = {**now.reader, "settings": {**now.reader["settings"]}}
+    common = stored.reader["settings"].keys() & now.reader["settings"].keys()
+    old = {**stored.reader, "columns": [], "settings": {k: stored.reader["settings"][k] for k in common}}
+    return difference(old, {**comparable, "columns": [], "settings": {k: now.reader["settings"][k] for k in common}})

@@ -1,0 +1,195 @@
+"""Indexing: which files to collect, the one pass over them, and the one commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from data_skip.building.binding import Binding
+from data_skip.building.collect import Collected, collect, with_expressions
+from data_skip.building.lifting import lift
+from data_skip.building.progress import progress_bar
+from data_skip.clause import Mask
+from data_skip.errors import DataSkipError
+from data_skip.files.listing import Listing
+from data_skip.index import Index, Record
+from data_skip.sample import Sample, spread
+from data_skip.spark.bridge import Scan
+from data_skip.spark.errors import SPARK_ERRORS, first_line
+from data_skip.spark.jvm import Jvm
+from data_skip.store import DeltaStore, FileKey
+from data_skip.store.delta import definition_field
+
+MALFORMED = "data_skip_malformed"
+_WITH_MALFORMED = ("csv", "json")
+_HOUR = 3_600_000
+_UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
+
+
+@dataclass
+class IndexReport:
+    """What create_index or refresh did."""
+
+    table: str
+    indexes: list[str]
+    files_collected: int = 0
+    files_lifted: int = 0  # of those collected: not read, since their footers hold all that was asked for
+    files_current: int = 0  # were up to date
+    files_too_recent: int = 0  # have no record until the next refresh: they may be written again and look the same, or changed meanwhile
+    files_refused: int = 0  # of those collected: hold malformed records, and are always read
+    rows: int = 0  # of the files collected
+    seconds: float = 0.0
+    unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.table}: {', '.join(self.indexes)}",
+            f"  {self.files_collected:,} files with {self.rows:,} rows collected in {self.seconds:.1f} s; "
+            f"{self.files_current:,} files were up to date",
+        ]
+        if self.files_lifted:
+            lines.append(f"  {self.files_lifted:,} of them were not read: their own footers hold what was asked for")
+        if self.files_too_recent:
+            lines.append(f"  {self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")
+        if self.files_refused:
+            lines.append(f"  {self.files_refused:,} files hold malformed records, whose values depend on the query: they are always read")
+        lines += [f"  {index} is unknown for some files, which are read: {why}" for index, why in self.unknown.items()]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The table that is indexed: its name for people, where its records go, and how to see what state it is in now."""
+
+    name: str
+    store: DeltaStore
+    jvm: Jvm
+    state: Callable[[], TableState]
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A table at one moment: how Spark reads it, and its files."""
+
+    frame: DataFrame
+    root: str
+    scan: Scan
+
+    def list(self) -> tuple[Listing, list[FileKey | None]]:
+        """The listing and the identity of each file, by its path relative to the root; None for one that lies elsewhere."""
+        listing = Listing.now(self.scan)
+        start = f"{self.root}/"
+        pairs = zip(listing.paths, listing.identities, strict=True)
+        keys = [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
+        return listing, keys
+
+
+def index_files(
+    target: Target, state: TableState, bindings: Sequence[Binding], current: set[FileKey], progress: bool = False
+) -> IndexReport:
+    """Collects and commits the records of every file that is not `current`. `progress`: with a bar on the terminal."""
+    start = time.perf_counter()
+    report = IndexReport(target.name, [str(binding.index) for binding in bindings])
+    now = time.time() * 1000
+    listing, keys = state.list()
+    too_recent = _too_recent_files(keys, now)
+    wanted = np.array([key is not None and key not in current and key not in too_recent for key in keys], dtype=bool)
+    report.files_current = sum(key in current for key in keys)
+    found = _lift(listing, wanted, bindings)
+    report.files_lifted = len(found)
+    to_read = wanted.copy()
+    to_read[list(found)] = False
+    if to_read.any():
+        with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
+            found |= _read(target, state, listing, to_read, bindings, report)
+    after = set(target.state().list()[1]) if wanted.any() else set()
+    chosen = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
+    report.files_too_recent = len(too_recent - current) + int(wanted.sum()) - len(chosen)
+    rows = [(key, found.get(i, Collected(records=[None] * len(bindings)))) for key, i in chosen]
+    _commit(target.store, rows, bindings, report)
+    report.seconds = time.perf_counter() - start
+    return report
+
+
+def sample_of(state: TableState, jvm: Jvm) -> Sample:
+    """A sample of a table's files, not read before it is asked."""
+
+    def read() -> tuple[int, DataFrame]:
+        listing = Listing.now(state.scan)
+        listing.keep_only(spread(listing.count))
+        return listing.count, jvm.restricted(state.frame, listing.java)
+
+    return Sample(read)
+
+
+def _too_recent_files(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
+    """Files that may be written again within the same tick of the clock, and then look the same.
+
+    The resolution is a second where all modification times are whole seconds. A time far in the future is no sign of youth.
+    """
+    files = {key for key in keys if key is not None}
+    resolution = 1000 if all(key.modification_time % 1000 == 0 for key in files) else 10
+    return {key for key in files if now - resolution <= key.modification_time <= now + _HOUR}
+
+
+def _lift(listing: Listing, wanted: Mask, bindings: Sequence[Binding]) -> dict[int, Collected]:
+    """What footers alone say of the wanted files, by the place of each in the listing."""
+    paths = listing.paths if wanted.any() else []
+    uris = {i: path for i, path in enumerate(paths) if wanted[i]}
+    return lift(uris, {binding.index: binding.definition for binding in bindings})
+
+
+def _read(
+    target: Target, state: TableState, listing: Listing, wanted: Mask, bindings: Sequence[Binding], report: IndexReport
+) -> dict[int, Collected]:
+    """What one pass over the wanted files finds, by the place of each in the listing."""
+    indexes, hashes = [binding.index for binding in bindings], listing.hashes
+    if len(set(hashes)) != len(hashes):
+        raise DataSkipError(f"two files of {report.table} have paths with the same hash, by which they are told apart; rename one")
+    malformed = MALFORMED if state.scan.description["format"] in _WITH_MALFORMED else None
+    listing.keep_only(wanted)
+    frame = target.jvm.restricted(state.frame, listing.java, malformed)
+    failures: dict[Index, str] = {}
+    try:
+        found = collect(with_expressions(frame, indexes, malformed), indexes, failures)
+    except SPARK_ERRORS as error:
+        raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
+    report.unknown = {str(index): error for index, error in failures.items()}
+    place = {hash_: i for i, hash_ in enumerate(hashes)}
+    return {place[hash_]: file for hash_, file in found.items()}
+
+
+def _commit(store: DeltaStore, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
+    """One commit of all records. An unknown record is one whose fields are all null: it says that the file need not be collected again."""
+    report.files_collected, report.rows = len(rows), sum(file.rows for _, file in rows)
+    report.files_refused = sum(file.refused for _, file in rows)
+    columns = {}
+    for i, binding in enumerate(bindings):
+        index, type_ = binding.index, binding.record_type
+        records = [{} if file.refused or file.records[i] is None else file.records[i] for _, file in rows]
+        column, why = as_column(records, type_)
+        if why:
+            report.unknown.setdefault(str(index), why)
+        columns[definition_field(index.column, type_, binding.definition)] = column
+    store.append([key for key, _ in rows], [file.rows for _, file in rows], columns)
+
+
+def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.Array, str]:
+    """The records of an index as one column, those that do not fit their own fields as unknown ones; and why, "" where all fit."""
+    try:
+        return pa.array(records, type_), ""
+    except _UNFIT:
+        fitting: list[Record | None] = []
+        why = ""
+        for record in records:
+            try:
+                fitting.append(pa.array([record], type_)[0].as_py())
+            except _UNFIT as error:
+                why = why or f"a record does not fit its fields: {error}"
+                fitting.append({})
+        return pa.array(fitting, type_), why

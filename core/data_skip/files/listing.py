@@ -1,0 +1,115 @@
+"""The files of one scan, in bulk."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from data_skip.clause import Mask
+from data_skip.expression import Column, decode_value
+from data_skip.spark.bridge import Scan
+from data_skip.store import Snapshot
+
+
+class Listing:
+    """The files that Spark would read for one scan. They stay in the JVM; what crosses is mostly bits."""
+
+    def __init__(self, java: Any, scan: Scan) -> None:
+        self.java, self.scan = java, scan
+
+    @classmethod
+    def now(cls, scan: Scan) -> Listing:
+        """The files that Spark would read for a scan now."""
+        return cls(scan.java.listing(), scan)
+
+    @classmethod
+    def asked_about(cls, java: Any) -> Listing:
+        """A Listing of the JVM, with the scan that it is of."""
+        return cls(java, Scan(java.scan()))
+
+    @property
+    def execution_id(self) -> str:
+        """Spark's number of the running query; "" outside of one."""
+        return str(self.java.executionId())
+
+    @cached_property
+    def count(self) -> int:
+        """How many files there are."""
+        return int(self.java.count())
+
+    @cached_property
+    def total_bytes(self) -> int:
+        """Their size."""
+        return int(self.java.bytes())
+
+    def present(self, snapshot: Snapshot, root: str) -> Mask:
+        """Which file versions of an index's snapshot, of the table at this root, are listed."""
+        bits = self.java.present(snapshot.id)
+        if bits is None:
+            bits = self.java.present(snapshot.id, root, snapshot.versions_text())
+        return _flags(bits, len(snapshot.files))
+
+    def directories(self, count: int) -> npt.NDArray[np.int32]:
+        """For each of the `count` file versions that `present` was last asked about the number of its directory; -1 where not listed."""
+        return np.frombuffer(bytes(self.java.directories(count)), dtype=">i4").astype(np.int32)
+
+    def partition_values(self, column: Column) -> list[Any]:
+        """The value of a partition column in each directory, as literals have them."""
+        encoded = json.loads(self.java.partitionValues(column.path[0]))
+        return [decode_value(value) for value in encoded]
+
+    def skip(self, versions: Mask) -> Mask:
+        """Takes away listed file versions of the snapshot that `present` was last asked about.
+
+        A file that has changed since it was listed stays; returns those that were taken away.
+        """
+        changed = self.java.skip(np.packbits(versions, bitorder="little").tobytes())
+        return versions & ~_flags(changed, len(versions))
+
+    def keep_all(self) -> None:
+        """Takes back what was taken away."""
+        self.java.keepAll()
+
+    def keep_only(self, chosen: Mask) -> None:
+        """Takes away all files but those chosen."""
+        self.java.keepOnly(chosen.astype("uint8").tobytes())
+
+    @property
+    def keep(self) -> Mask:
+        """Which of `paths` are to be read."""
+        return np.frombuffer(bytes(self.java.keep()), dtype=np.uint8) == 1
+
+    @property
+    def kept(self) -> list[str]:
+        """The paths that are to be read."""
+        return [path for path, kept in zip(self.paths, self.keep, strict=True) if kept]
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The path of each file, as `_metadata.file_path` has it: an escaped URI."""
+        text = bytes(self.java.paths()).decode("utf-8")
+        return text.split("\n") if text else []
+
+    @property
+    def hashes(self) -> list[int]:
+        """Spark's xxhash64 of each path."""
+        found: list[int] = np.frombuffer(bytes(self.java.hashes()), dtype=">i8").astype(np.int64).tolist()
+        return found
+
+    @cached_property
+    def identities(self) -> list[tuple[int, int]]:
+        """Size and modification time (ms) of each file."""
+        pairs = np.frombuffer(bytes(self.java.identities()), dtype=">i8").reshape(-1, 2)
+        return [(int(size), int(modified)) for size, modified in pairs]
+
+
+def _flags(bits: bytes, count: int) -> Mask:
+    """The bits of a java.util.BitSet as an array."""
+    flags = np.zeros(count, dtype=bool)
+    found = np.unpackbits(np.frombuffer(bytes(bits), dtype=np.uint8), bitorder="little")[:count]
+    flags[: len(found)] = found
+    return flags

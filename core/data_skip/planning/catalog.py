@@ -1,0 +1,109 @@
+"""What a session knows: kinds of index, filters, and where the indexes of tables lie."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import entry_points
+from posixpath import basename, dirname
+from types import ModuleType
+from urllib.parse import unquote
+
+from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.filters import Filters
+from data_skip.index import Index
+from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
+from data_skip.proofs import casts, elements, tuples
+from data_skip.store import DeltaStore, Snapshot
+
+CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
+FOLDER = "_data_skip"  # beside the data: Spark ignores names that begin with an underscore
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The kinds of index and the filters that a session knows."""
+
+    kinds: Mapping[str, type[Index]]
+    filters: Filters
+
+
+class Catalog:
+    """The kinds of index and the filters of a session (the core's, and those of installed plugins), and the stores of its tables."""
+
+    def __init__(self, index_root: str | None) -> None:
+        self.index_root = index_root.rstrip("/") if index_root else None
+        self._modules: list[ModuleType] = [*CORE, *_plugins()]
+        self.knowledge = _know(self._modules)
+        self._stores: dict[str, DeltaStore] = {}
+
+    def learn(self, index: Index) -> None:
+        """Makes the module of an index's class known, if no installed plugin has. DataSkipError where another kind has its name."""
+        if self.knowledge.kinds.get(index.kind) is not type(index):
+            self._modules.append(sys.modules[type(index).__module__])
+            self.knowledge = _know(self._modules)
+
+    def store(self, root: str) -> DeltaStore:
+        """Where the index of the table at a root path is, or would be."""
+        uri = f"{self.index_root}/{_folder_name(root)}" if self.index_root else f"{root}/{FOLDER}"
+        return self._stores.setdefault(uri, DeltaStore(uri))
+
+    def find(self, roots: Sequence[str]) -> list[tuple[str, Snapshot]]:
+        """The indexes of the tables that some paths belong to, with the tables' roots. StoreError for one that cannot be read.
+
+        A path is a table's root, a partition of it, or one of its files.
+        """
+        found: dict[str, Snapshot] = {}
+        for root in roots:
+            for candidate in _candidates(root):
+                snapshot = self.store(candidate).snapshot()
+                if snapshot is not None:
+                    found[candidate] = snapshot
+                    break
+        return list(found.items())
+
+
+def _folder_name(root: str) -> str:
+    """A name for the index of a root path, readable and its own; without escapes, which deltalake takes for what they stand for."""
+    return f"{re.sub('[^A-Za-z0-9._-]+', '_', unquote(root))[-80:]}-{sha256(root.encode()).hexdigest()[:16]}"
+
+
+def _candidates(path: str) -> Iterator[str]:
+    """The roots that a table which a path belongs to may have, the nearest first."""
+    path = path.rstrip("/")
+    yield path
+    path = dirname(path)
+    yield path
+    while "=" in basename(path):
+        path = dirname(path)
+        yield path
+
+
+def _plugins() -> list[ModuleType]:
+    """The modules of installed plugins, with a warning for each that cannot be loaded."""
+    modules = []
+    for entry_point in entry_points(group="data_skip.plugins"):
+        try:
+            modules.append(entry_point.load())
+        except Exception as error:
+            message = f"plugin {entry_point.name} ({entry_point.value}) cannot be loaded and is left out: {error}"
+            warnings.warn(message, DataSkipWarning, stacklevel=5)
+    return modules
+
+
+def _know(modules: Sequence[ModuleType]) -> Knowledge:
+    """The kinds of index and the filters that modules define. DataSkipError where two define a kind of the same name."""
+    kinds: dict[str, type[Index]] = {}
+    for module in modules:
+        for name, found in vars(module).items():
+            if not (isinstance(found, type) and issubclass(found, Index)) or found is Index or name.startswith("_"):
+                continue
+            known = kinds.setdefault(found.__name__, found)
+            if known is not found:
+                places = f"{known.__module__} and {found.__module__}"
+                raise DataSkipError(f"two plugins define an index {found.__name__}: {places}; uninstall one")
+    return Knowledge(kinds, Filters(modules))

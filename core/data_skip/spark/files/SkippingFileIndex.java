@@ -1,0 +1,296 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * A FileIndex that lists what the wrapped one lists, less the files which Python proves to hold no row of this scan's
+ * predicate. Where Python fails, every file stays.
+ */
+public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
+  private static final java.util.concurrent.atomic.AtomicLong COUNTER = new java.util.concurrent.atomic.AtomicLong();
+
+  private final long number;
+  private final FileIndex wrapped;
+  private final HadoopFsRelation relation;
+  private final BiFunction python;
+  private final TreeEncoder encoder;
+  private final LogicalRelation scan;
+  private final Expression predicate;
+  private final List runtimeFilters;
+  private final String description;
+  private volatile String[] explained; // the execution that was told last, and what
+
+  /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. */
+  public SkippingFileIndex(LogicalRelation scan, Expression predicate, List runtimeFilters, BiFunction python) {
+    this(COUNTER.incrementAndGet(), scan, predicate, runtimeFilters, new ArrayList(), python);
+  }
+
+  private SkippingFileIndex(long number, LogicalRelation scan, Expression predicate, List runtimeFilters, List notes, BiFunction python) {
+    this.number = number;
+    this.scan = scan;
+    this.runtimeFilters = runtimeFilters;
+    this.relation = (HadoopFsRelation) scan.relation();
+    this.wrapped = relation.location();
+    this.python = python;
+    Map columns = columns(scan);
+    this.encoder = new TreeEncoder(columns, relation.partitionSchema());
+    this.predicate = predicate;
+    Map json = describe(scan);
+    json.put("predicate", predicate == null ? null : encoder.encode(predicate));
+    List joins = new ArrayList();
+    for (int i = 0; i < runtimeFilters.size(); i++) joins.add(describe((RuntimeFilter) runtimeFilters.get(i), columns));
+    json.put("runtime_filters", joins);
+    json.put("notes", notes);
+    this.description = Plans.json(json);
+  }
+
+  private static Map describe(RuntimeFilter filter, Map columns) {
+    Map json = new LinkedHashMap();
+    json.put("columns", new ArrayList(filter.columns(columns)));
+    json.put("bytes", new Long(filter.bytes()));
+    json.put("least", new Long(filter.least()));
+    json.put("conditions", filter.encoded(columns));
+    return json;
+  }
+
+  public static TreeEncoder encoder(LogicalRelation scan) {
+    return new TreeEncoder(columns(scan), ((HadoopFsRelation) scan.relation()).partitionSchema());
+  }
+
+  private static Map columns(LogicalRelation scan) {
+    Map columns = new HashMap();
+    scala.collection.Iterator output = scan.output().iterator();
+    while (output.hasNext()) {
+      Attribute attribute = (Attribute) output.next();
+      if (!attribute.metadata().contains("__metadata_col")) columns.put(attribute.exprId(), attribute.name()); // _metadata is no column
+    }
+    return columns;
+  }
+
+  private Map describe(LogicalRelation scan) {
+    Map json = new LinkedHashMap();
+    List roots = new ArrayList();
+    if (scan.catalogTable().isDefined()) {
+      roots.add(Plans.uri(new Path(((CatalogTable) scan.catalogTable().get()).location())));
+    }
+    scala.collection.Iterator paths = wrapped.rootPaths().iterator();
+    while (paths.hasNext()) roots.add(Plans.uri(qualified((Path) paths.next())));
+    json.put("roots", roots);
+    Object format = relation.fileFormat();
+    json.put("format", format instanceof DataSourceRegister ? ((DataSourceRegister) format).shortName() : format.getClass().getName());
+    json.put("options", scala.jdk.javaapi.CollectionConverters.asJava(relation.options()));
+    json.put("schema", relation.dataSchema().json());
+    return json;
+  }
+
+  /** The table that a stream wrote names its root as the user did. */
+  private Path qualified(Path path) {
+    if (path.toUri().getScheme() != null) return path;
+    try {
+      return path.getFileSystem(session().sessionState().newHadoopConf()).makeQualified(path);
+    } catch (java.io.IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Tells the scans of a query apart. */
+  public long number() {
+    return number;
+  }
+
+  /** JSON: roots, format, options, schema, the encoded predicate, the runtime filters, and notes. */
+  public String description() {
+    return description;
+  }
+
+  public Evaluator evaluator() {
+    return new Evaluator(encoder.nodes);
+  }
+
+  public FileIndex wrapped() {
+    return wrapped;
+  }
+
+  public Ranges ranges(String program) throws Exception {
+    return new Ranges(evaluator(), program);
+  }
+
+  public org.apache.spark.sql.classic.SparkSession session() {
+    return (org.apache.spark.sql.classic.SparkSession) relation.sparkSession();
+  }
+
+  /** The session's values of some settings ("" where unset), and of `user.timezone` that of the JVM, as a JSON object. */
+  public String settings(String keys) {
+    Map result = new LinkedHashMap();
+    String[] names = keys.split(",");
+    for (int i = 0; i < names.length; i++) {
+      boolean system = names[i].equals("user.timezone");
+      result.put(names[i], system ? java.util.TimeZone.getDefault().getID() : setting(names[i]));
+    }
+    return Plans.json(result);
+  }
+
+  private String setting(String key) {
+    try {
+      return session().sessionState().conf().getConfString(key);
+    } catch (java.util.NoSuchElementException unset) {
+      return "";
+    }
+  }
+
+  /** The files that Spark would list for this scan: those of the partitions that its predicate leaves. */
+  public Listing listing() {
+    List partitionFilters = new ArrayList();
+    List parts = predicate == null ? partitionFilters : Plans.conjuncts(predicate);
+    for (int i = 0; i < parts.size(); i++) {
+      if (onPartitionsOnly((Expression) parts.get(i))) partitionFilters.add(parts.get(i));
+    }
+    return new Listing(this, session(), wrapped.listFiles(Plans.seq(partitionFilters), Plans.noFilters()));
+  }
+
+  private boolean onPartitionsOnly(Expression part) {
+    if (part.references().isEmpty() || !part.deterministic() || SubqueryExpression$.MODULE$.hasSubquery(part)) return false;
+    scala.collection.Iterator references = part.references().iterator();
+    while (references.hasNext()) {
+      if (partitionSchema().getFieldIndex(((Attribute) references.next()).name()).isEmpty()) return false;
+    }
+    return true;
+  }
+
+  public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
+    scala.collection.immutable.Seq all = wrapped.listFiles(partitionFilters, dataFilters);
+    if (!Plans.enabled(session().sessionState().conf())) return all;
+    try {
+      Listing listing = new Listing(resolved(all), session(), all);
+      return "decided".equals(python.apply("list", listing)) ? listing.kept() : all;
+    } catch (Throwable unknown) {
+      return all;
+    }
+  }
+
+  /** The scan with its runtime filters, as far as running their small sides is allowed, and worth it: that is for Python to say. */
+  private SkippingFileIndex resolved(scala.collection.immutable.Seq all) {
+    Object said = runtimeFilters.isEmpty() ? null : python.apply("runtime_filters", new Listing(this, session(), all));
+    if (said == null) return this;
+    List notes = new ArrayList();
+    try {
+      return new SkippingFileIndex(number, scan, withRuntimeFilters(said.toString().split("\n", -1), notes), new ArrayList(), notes, python);
+    } catch (Exception e) {
+      return new SkippingFileIndex(number, scan, predicate, new ArrayList(), Collections.singletonList("no join is used: " + e), python);
+    }
+  }
+
+  /** The predicate with those of the runtime filters that are worth running. `notes` is told what became of each. */
+  private Expression withRuntimeFilters(String[] unprofitable, List notes) {
+    Expression all = predicate;
+    for (int i = 0; i < runtimeFilters.size(); i++) {
+      RuntimeFilter one = (RuntimeFilter) runtimeFilters.get(i);
+      String refusal = one.refusal(session().sessionState().conf());
+      if (refusal == null && !unprofitable[i].isEmpty()) refusal = unprofitable[i];
+      if (refusal != null) {
+        notes.add(one.sql() + " is not used: " + refusal);
+        continue;
+      }
+      long start = System.nanoTime();
+      try {
+        Expression found = one.resolve(session());
+        if (found != null) all = all == Literal$.MODULE$.TrueLiteral() ? found : new And(all, found);
+        notes.add(one.sql() + ": " + one.part() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
+      } catch (Exception e) {
+        notes.add(one.sql() + " is not used: running " + one.part() + " failed: " + e);
+      }
+    }
+    return all;
+  }
+
+  /** Spark explains a FileIndex by its root paths alone: so the first of them tells the clause where it is printed. */
+  public scala.collection.immutable.Seq rootPaths() {
+    List paths = new ArrayList(scala.jdk.javaapi.CollectionConverters.asJava(wrapped.rootPaths()));
+    if (!paths.isEmpty()) paths.set(0, new ExplainedPath((Path) paths.get(0), this));
+    return Plans.seq(paths);
+  }
+
+  public String[] inputFiles() {
+    return wrapped.inputFiles();
+  }
+
+  public void refresh() {
+    wrapped.refresh();
+  }
+
+  public long sizeInBytes() {
+    return wrapped.sizeInBytes();
+  }
+
+  public StructType partitionSchema() {
+    return wrapped.partitionSchema();
+  }
+
+  public scala.Option metadataOpsTimeNs() {
+    return wrapped.metadataOpsTimeNs();
+  }
+
+  /** A Path in everything but its printed form. */
+  private static final class ExplainedPath extends Path {
+    private final SkippingFileIndex scan;
+
+    ExplainedPath(Path path, SkippingFileIndex scan) {
+      super(path.toUri());
+      this.scan = scan;
+    }
+
+    public String toString() {
+      return super.toString() + " " + scan;
+    }
+  }
+
+  /** The clause, for people. A running query asks for it at its start, at its end and at every step between: it is told the same text. */
+  public String toString() {
+    String execution = Plans.executionId(session());
+    String[] told = explained;
+    if (!execution.isEmpty() && told != null && execution.equals(told[0])) return told[1];
+    try {
+      told = new String[] {execution, "skipping: " + python.apply("explain", this)};
+    } catch (Throwable unknown) {
+      return "skipping: unknown";
+    }
+    explained = told;
+    return told[1];
+  }
+
+  /** Two scans may share one result when they list the same files for the same predicate. */
+  public boolean equals(Object other) {
+    if (!(other instanceof SkippingFileIndex)) return false;
+    SkippingFileIndex that = (SkippingFileIndex) other;
+    return wrapped.equals(that.wrapped) && description.equals(that.description) && others().equals(that.others());
+  }
+
+  /** The other sides of runtime filters, in a form that is equal for equal plans. */
+  private List others() {
+    List result = new ArrayList();
+    for (int i = 0; i < runtimeFilters.size(); i++) result.add(((RuntimeFilter) runtimeFilters.get(i)).other().canonicalized());
+    return result;
+  }
+
+  public int hashCode() {
+    return 31 * wrapped.hashCode() + description.hashCode();
+  }
+}

@@ -1,0 +1,70 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+
+/** What is known of every row of a plan that matters above it: predicates that hold of it, and RuntimeFilter ones. Never changed once made. */
+public final class PushedDown {
+  public static final PushedDown NOTHING = new PushedDown(new ArrayList(), new ArrayList());
+
+  private final List predicates;
+  private final List runtimeFilters;
+
+  private PushedDown(List predicates, List runtimeFilters) {
+    this.predicates = predicates;
+    this.runtimeFilters = runtimeFilters;
+  }
+
+  public List predicates() {
+    return predicates;
+  }
+
+  public List runtimeFilters() {
+    return runtimeFilters;
+  }
+
+  /** And these predicates hold of each row besides. */
+  public PushedDown and(List more) {
+    List all = new ArrayList(predicates);
+    all.addAll(more);
+    return new PushedDown(all, runtimeFilters);
+  }
+
+  /** And this may be known of each row besides; null: nothing. */
+  public PushedDown and(RuntimeFilter more) {
+    if (more == null) return this;
+    List all = new ArrayList(runtimeFilters);
+    all.add(more);
+    return new PushedDown(predicates, all);
+  }
+
+  /** What of it speaks of nothing but these attributes. */
+  public PushedDown about(AttributeSet output) {
+    List mine = new ArrayList();
+    for (int i = 0; i < predicates.size(); i++) {
+      List parts = Plans.conjuncts((Expression) predicates.get(i));
+      for (int j = 0; j < parts.size(); j++) {
+        Expression part = (Expression) parts.get(j);
+        if (part.references().subsetOf(output)) mine.add(part);
+      }
+    }
+    List myFilters = new ArrayList();
+    for (int i = 0; i < runtimeFilters.size(); i++) {
+      RuntimeFilter about = ((RuntimeFilter) runtimeFilters.get(i)).about(output);
+      if (about != null) myFilters.add(about);
+    }
+    return new PushedDown(mine, myFilters);
+  }
+
+  /** The same of an operator's input, whose output `computed` gives by the ids of its attributes. */
+  public PushedDown below(Map computed) {
+    List substituted = new ArrayList();
+    for (int i = 0; i < predicates.size(); i++) substituted.add(Plans.substitute((Expression) predicates.get(i), computed));
+    List substitutedFilters = new ArrayList();
+    for (int i = 0; i < runtimeFilters.size(); i++) substitutedFilters.add(((RuntimeFilter) runtimeFilters.get(i)).below(computed));
+    return new PushedDown(substituted, substitutedFilters);
+  }
+}
