@@ -30,6 +30,10 @@ class Source:
     id: int
     negated: bool = False
 
+    def __str__(self) -> str:
+        """As the Evaluator of the JVM is told it: `7`, or `!7` for NOT of node 7."""
+        return f"!{self.id}" if self.negated else str(self.id)
+
 
 @dataclass(frozen=True)
 class Expression:

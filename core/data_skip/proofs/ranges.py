@@ -79,7 +79,7 @@ def within_ranges(
 
 def _describe(node: Expression, known: Mapping[Expression, Bounds], spark: Spark, claims: Claims) -> bool:
     """Collects the claims about calls and the places of targets; whether the node has a range where its targets have."""
-    if node in known and node.source is not None:
+    if node in known and node.source is not None and not node.source.negated:
         claims.targets.setdefault(node, []).append(node.source.id)
         return True
     if not isinstance(node, Call) or node.source is None:
@@ -87,7 +87,7 @@ def _describe(node: Expression, known: Mapping[Expression, Bounds], spark: Spark
     parts = [_describe(child, known, spark, claims) for child in node.operands]
     if node.name in _LOGIC:
         return _told(node.name, parts)
-    rule = rule_of(node, spark) if all(parts) else None
+    rule = rule_of(node, spark) if all(parts) and not node.source.negated else None
     if rule is not None:
         claims.rules[node.source.id] = rule
     return rule is not None

@@ -30,6 +30,8 @@ def satisfying(node: Expression, target: Expression, spark: Spark) -> ValueSet |
 def _satisfying(node: Expression, target: Expression, spark: Spark) -> ValueSet | None:
     if has_collation(target.type):
         return _null_tests(node, target)
+    if target.type == "boolean" and node == target:
+        return points([True])
     match node:
         case Call("Not", [inner]):
             return _negated(inner, target, spark)
@@ -47,8 +49,6 @@ def _satisfying(node: Expression, target: Expression, spark: Spark) -> ValueSet 
             return preimage(operator, left, constant, target, spark)
         case Call("In", [left, *constants]) if all(isinstance(c, Literal) for c in constants):
             return _listed(left, [c for c in constants if isinstance(c, Literal)], target, spark)
-        case _ if node == target and target.type == "boolean":
-            return points([True])
     return _null_tests(node, target)
 
 
@@ -116,6 +116,8 @@ def _listed(left: Expression, constants: list[Literal], target: Expression, spar
 
 def _negated(node: Expression, target: Expression, spark: Spark) -> ValueSet | None:
     """The values for which the leaf is false (not: null)."""
+    if target.type == "boolean" and node == target:
+        return points([False])
     match node:
         case Call("EqualTo", [left, Literal() as constant]) if left != target:
             return preimage("NotEqualTo", left, constant, target, spark)
@@ -134,6 +136,4 @@ def _negated(node: Expression, target: Expression, spark: Spark) -> ValueSet | N
             return equal and equal.complement(null=False)
         case Call("StartsWith", [left, Literal(str() as prefix) as constant]) if left == target:
             return prefixed(prefix).complement(null=False) if _comparable(constant, target) else None
-        case _ if node == target and target.type == "boolean":
-            return points([False])
     return None

@@ -73,19 +73,18 @@ class Scan:
             given[function], of_function = results
             known &= of_function
         places = ";".join(_places(node, part) for part in given)
-        answer = self.evaluator.evaluate(node.source.id, places, _stream(given.values()))
+        answer = self.evaluator.evaluate(str(node.source), places, _stream(given.values()))
         if answer is None:
             return None
-        wanted = 0 if node.source.negated else 1
         found = np.frombuffer(answer, dtype=np.uint8)
-        return np.where((found == 3) | ~known, 2, found == wanted).astype(np.uint8)
+        return np.where((found == 3) | ~known, 2, found == 1).astype(np.uint8)
 
     def bisect(self, function: Expression, constant: Literal, target: Expression, checked: list[Call]) -> Bisection | None:
         """See ask_spark.Spark."""
         if function.source is None or constant.source is None:
             return None
-        unsafe = ",".join(str(call.source.id) for call in checked if call.source)
-        answer = self.evaluator.bisect(function.source.id, constant.source.id, _places(function, target), unsafe)
+        unsafe = ",".join(str(call.source) for call in checked if call.source)
+        answer = self.evaluator.bisect(str(function.source), str(constant.source), _places(function, target), unsafe)
         if answer is None:
             return None
         *ordinals, increasing, strict, nan = answer.split(",")
@@ -114,14 +113,14 @@ class Scan:
             answer = results[0][0].as_py() if results is not None and results[1][0] else None
             return answer if isinstance(answer, int | float) else None
         places = ";".join(_places(node, target) for target in given)
-        answer = self.evaluator.value(node.source.id, places, _stream(given.values()))
+        answer = self.evaluator.value(str(node.source), places, _stream(given.values()))
         if answer is None:
             return None
         return int(answer) if node.type in INTEGRAL else float(answer)
 
     def _called(self, function: Call, given: Mapping[Expression, pa.Array]) -> Values | None:
         """The results of a Python function of the query whose operands are made of what is given; None where they are not."""
-        code = self.evaluator.pythonFunction(function.source.id) if function.source else None
+        code = self.evaluator.pythonFunction(str(function.source)) if function.source else None
         if code is None:
             return None
         operands = [self._values(operand, given) for operand in function.operands]
@@ -141,7 +140,7 @@ class Scan:
         if operand.source is None or pa.types.is_nested(type_):
             return None
         places = ";".join(_places(operand, part) for part in given)
-        encoded = self.evaluator.texts(operand.source.id, places, _stream(given.values()))
+        encoded = self.evaluator.texts(str(operand.source), places, _stream(given.values()))
         return None if encoded is None else _decoded(bytes(encoded), type_)
 
     def dates_ascend(self, zone: str) -> bool:
@@ -203,5 +202,5 @@ def _stream(columns: Iterable[pa.Array]) -> bytes:
 
 
 def _places(node: Expression, target: Expression) -> str:
-    """The numbers of the target's occurrences in a node."""
-    return ",".join(str(part.source.id) for part in node.walk() if part == target and part.source)
+    """Where the target stands in a node."""
+    return ",".join(str(part.source) for part in node.walk() if part == target and part.source)

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
+import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
@@ -43,16 +44,21 @@ public final class Evaluator {
     return (Expression) nodes.get(id);
   }
 
+  /** What Python means by `7`, node 7, or `!7`, NOT of it. */
+  private Expression node(String place) {
+    return place.startsWith("!") ? new Not(node(place.substring(1))) : node(Integer.parseInt(place));
+  }
+
   /**
    * The node, with every target replaced by the value in column 0 (targets after the next `;` by that in column 1, and so on); null when
    * something else remains that needs a row, or a Python worker.
    */
-  private Expression bind(int id, String targets) {
-    return bind(id, targets, "");
+  private Expression bind(String place, String targets) {
+    return bind(place, targets, "");
   }
 
   /** As `bind`, with the nodes `checked` (numbers, with commas) in the form that raises an error instead of wrapping round. */
-  private Expression bind(int id, String targets, String checked) {
+  private Expression bind(String place, String targets, String checked) {
     IdentityHashMap replaced = new IdentityHashMap();
     String[] unsafe = checked.split(",");
     for (int i = 0; i < unsafe.length; i++) if (!unsafe[i].isEmpty()) replaced.put(node(Integer.parseInt(unsafe[i])), CHECKED);
@@ -60,11 +66,13 @@ public final class Evaluator {
     for (int column = 0; column < columns.length; column++) {
       String[] ids = columns[column].split(",");
       for (int i = 0; i < ids.length && !columns[column].isEmpty(); i++) {
-        Expression target = node(Integer.parseInt(ids[i]));
-        replaced.put(target, new BoundReference(column, target.dataType(), true));
+        Expression target = node(ids[i]);
+        Expression given = new BoundReference(column, target.dataType(), true);
+        if (ids[i].startsWith("!")) replaced.put(((Not) target).child(), new Not(given));
+        else replaced.put(target, given);
       }
     }
-    return bound(node(id), replaced);
+    return bound(node(place), replaced);
   }
 
   /** The expression with sub-expressions replaced (or, where they are to be CHECKED, in that form); null as for `bind`. */
@@ -101,11 +109,11 @@ public final class Evaluator {
   }
 
   /**
-   * The truth of boolean node `id` for each row of an Arrow stream, with a column for each of the targets.
+   * The truth of a boolean node for each row of an Arrow stream, with a column for each of the targets.
    * One byte a value: 0 false, 1 true, 2 null, 3 "Spark raises an error here".
    */
-  public byte[] evaluate(int id, String targets, byte[] arrowStream) throws Exception {
-    final Expression bound = bind(id, targets);
+  public byte[] evaluate(String place, String targets, byte[] arrowStream) throws Exception {
+    final Expression bound = bind(place, targets);
     if (bound == null) return null;
     return answers(arrowStream, new Answer() {
       public byte of(InternalRow row) {
@@ -149,8 +157,8 @@ public final class Evaluator {
   }
 
   /** The value of a node, as text, for the one row of an Arrow stream; null where it is NULL or an error, or cannot be evaluated. */
-  public String value(int id, String targets, byte[] arrowStream) throws Exception {
-    final Expression bound = bind(id, targets);
+  public String value(String place, String targets, byte[] arrowStream) throws Exception {
+    final Expression bound = bind(place, targets);
     if (bound == null) return null;
     final String[] found = new String[1];
     answers(arrowStream, new Answer() {
@@ -167,8 +175,8 @@ public final class Evaluator {
    * The values of a node, as text, for each row of an Arrow stream: how many bytes it has (-1: NULL, -2: Spark raises an error here), then
    * the bytes. null where it cannot be evaluated.
    */
-  public byte[] texts(int id, String targets, byte[] arrowStream) throws Exception {
-    final Expression bound = bind(id, targets);
+  public byte[] texts(String place, String targets, byte[] arrowStream) throws Exception {
+    final Expression bound = bind(place, targets);
     if (bound == null) return null;
     java.io.ByteArrayOutputStream bytes = new java.io.ByteArrayOutputStream();
     final java.io.DataOutputStream result = new java.io.DataOutputStream(bytes);
@@ -208,9 +216,9 @@ public final class Evaluator {
   }
 
   /** The pickled code of a Python function; null where the node is something else. */
-  public byte[] pythonFunction(int id) {
-    if (!(node(id) instanceof PythonUDF)) return null;
-    PythonUDF function = (PythonUDF) node(id);
+  public byte[] pythonFunction(String place) {
+    if (!(node(place) instanceof PythonUDF)) return null;
+    PythonUDF function = (PythonUDF) node(place);
     scala.collection.Iterator code = function.func().command().iterator();
     java.io.ByteArrayOutputStream result = new java.io.ByteArrayOutputStream();
     while (code.hasNext()) result.write(((Byte) code.next()).byteValue());
@@ -229,10 +237,10 @@ public final class Evaluator {
    * Where node `function`, which is monotone in the targets, reaches and passes node `constant`: see Bisection. The nodes `checked` are
    * evaluated in the form that raises. Null where that is unknown.
    */
-  public String bisect(int function, int constant, String targets, String checked) {
+  public String bisect(String function, String constant, String targets, String checked) {
     try {
       Expression bound = bind(function, targets, checked);
-      DataType type = node(Integer.parseInt(targets.split(",")[0])).dataType();
+      DataType type = node(targets.split(",")[0]).dataType();
       return bound == null || !node(constant).foldable() ? null : Bisection.of(bound, type, node(constant));
     } catch (Exception raised) {
       return null;
