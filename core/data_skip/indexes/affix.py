@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from data_skip import filters
 from data_skip.clause import Clause, Computed
 from data_skip.expression import Call, Expression, Literal, name_of
-from data_skip.filters import Indexes, admits
+from data_skip.filters import Indexes, Spark, admits
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.indexes.distinct import any_of_list, distinct, merged_lists
 from data_skip.proofs.like import Affixes, affixes
@@ -162,7 +162,7 @@ def by_affix(node: Expression, indexes: Indexes) -> Iterator[Clause]:
         assert isinstance(index.index, _Affix)
         test = _test(node, index.expression, index.index)
         if test is not None:
-            yield _any_affix(index, test, _true_for_null(node, index.expression), admits(index, node, indexes))
+            yield _any_affix(index, test, _true_for_null(node, index.expression, indexes.spark), admits(index, node, indexes))
 
 
 Test = Callable[[pa.Array], pa.BooleanArray]
@@ -245,13 +245,19 @@ def _strings(constants: list[Expression]) -> list[str] | None:
     return [v for v in values if v is not None]
 
 
-def _true_for_null(node: Expression, target: Expression) -> bool:
+def _true_for_null(node: Expression, target: Expression, spark: Spark) -> bool:
+    """Whether the node may be true of NULL: of a comparison of the target itself that is known, of all else Spark is asked."""
     match node:
-        case Call("IsNull", [inner]) | Call("EqualNullSafe", [inner, Literal(None)]):
-            return inner == target
-        case Call("Not", [Call("EqualNullSafe", [inner, Literal(value)])]):
-            return inner == target and value is not None
-    return False
+        case Call("IsNull", [inner]) | Call("EqualNullSafe", [inner, Literal(None)]) if inner == target:
+            return True
+        case Call("Not", [Call("EqualNullSafe", [inner, Literal()])]) if inner == target:
+            return True
+        case Call("IsNotNull" | "EqualTo" | "EqualNullSafe" | "In", [inner, *_]) if inner == target:
+            return False
+        case Call("Not", [Call("EqualTo" | "In", [inner, *_])]) if inner == target:
+            return False
+    answer = spark.truth(node, target, pa.nulls(1))
+    return answer is None or bool(answer[0])
 
 
 def _none(stored: pa.Array) -> pa.BooleanArray:

@@ -143,7 +143,7 @@ public final class Ranges {
       for (int i = 0; i < children.length; i++) operands[i] = children[i].range();
       if (name.equals("EqualTo")) return ValueRange.equal(operands[0], operands[1], children[0].ordering, false);
       if (name.equals("EqualNullSafe")) return ValueRange.equal(operands[0], operands[1], children[0].ordering, true);
-      if (name.equals("StartsWith")) return ValueRange.startsWith(operands[0], operands[1]);
+      if (name.equals("StartsWith")) return isPlain(children[0]) ? ValueRange.startsWith(operands[0], operands[1]) : null;
       if (ordering == null || step == null) return null;
       List options = new ArrayList();
       for (int i = 0; i < children.length; i++) {
@@ -154,6 +154,11 @@ public final class Ranges {
       if (found == null || rule == null) return found;
       widen(found);
       return holds(operands, found) ? found : null;
+    }
+
+    /** Whether it is a string that Spark compares byte by byte. */
+    private boolean isPlain(Node string) {
+      return TreeEncoder.typeName(string.type).equals("string");
     }
 
     /** Whether the rule's conditions hold of the ranges of the operands and of the result. */
@@ -230,7 +235,7 @@ public final class Ranges {
         ValueRange next = children[i].range();
         if (next == null) return null;
         boolean more = next.hasNull;
-        join(found, next);
+        if (!join(found, next)) return null;
         found.hasNull = more;
         if (!more) break;
       }

@@ -87,7 +87,7 @@ public final class ValueRange {
     byte[] wanted = ((UTF8String) prefix.low).getBytes();
     int low = Arrays.compareUnsigned(start((UTF8String) a.low, wanted.length), wanted);
     int high = Arrays.compareUnsigned(start((UTF8String) a.high, wanted.length), wanted);
-    return of(low != 0 || high != 0, low <= 0 && high >= 0, a.hasNull);
+    return of(low != 0 || high != 0, low <= 0 && high >= 0, a.hasNull || prefix.hasNull);
   }
 
   private static byte[] start(UTF8String text, int length) {
