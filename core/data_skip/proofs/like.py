@@ -14,11 +14,20 @@ PARTS = ("Substring", "SubstringIndex", "ElementAt", "GetArrayItem", "StringInst
 
 @dataclass(frozen=True)
 class Affixes:
-    """A string that satisfies the predicate begins with `prefix` and ends with `suffix`; `whole`: it is exactly `prefix`."""
+    """A string that satisfies the predicate begins with `prefix` and ends with `suffix`; `whole`: it is exactly that, in both."""
 
     prefix: str = ""
     suffix: str = ""
     whole: bool = False
+
+    def __post_init__(self) -> None:
+        if self.whole and self.prefix != self.suffix:
+            raise ValueError(f"a whole string begins and ends with itself, not with {self.prefix!r} and {self.suffix!r}")
+
+
+def exactly(text: str) -> Affixes:
+    """The string is this text."""
+    return Affixes(text, text, whole=True)
 
 
 def literal_parts(pattern: str, escape: str) -> list[str] | None:
@@ -39,23 +48,33 @@ def literal_parts(pattern: str, escape: str) -> list[str] | None:
 
 
 def parse_like(pattern: str, escape: str) -> Affixes | None:
-    """The affixes of a LIKE pattern; None where Spark refuses the pattern."""
+    """The affixes of a LIKE pattern; None where Spark refuses the pattern.
+
+    Java reads bytes that are no UTF-8 as U+FFFD, which a pattern may hold as well: what stands beyond one is not known.
+    """
     parts = literal_parts(pattern, escape)
-    return None if parts is None else Affixes(parts[0], parts[-1], whole=len(parts) == 1)
+    if parts is None:
+        return None
+    prefix, suffix = parts[0].split(_REPLACEMENT)[0], parts[-1].split(_REPLACEMENT)[-1]
+    return Affixes(prefix, suffix, whole=len(parts) == 1 and _REPLACEMENT not in pattern)
 
 
 _QUANTIFIERS = "?*{"  # that let a pattern do without what stands before
+_REPLACEMENT = "\ufffd"
 
 
 def parse_regex(pattern: str) -> Affixes | None:
-    """The literal text that a regular expression of Java wants at the start; None where it wants none."""
-    if not pattern.startswith("^") or "|" in pattern:
+    r"""The literal text that a regular expression of Java wants at the start; None where it wants none.
+
+    Java takes \Q and \E away before it reads the pattern, so that `^ab\Q\E*c` is `^ab*c`.
+    """
+    if not pattern.startswith("^") or any(sign in pattern for sign in ("|", "\\Q", "\\E")):
         return None
     prefix, i = "", 1
     while i < len(pattern):
         escaped = pattern[i] == "\\"
         literal = pattern[i + 1 : i + 2] if escaped else pattern[i]
-        if not literal or (escaped and literal.isalnum()) or (not escaped and literal in ".$^()[]{}*+?\ufffd"):
+        if not literal or (escaped and literal.isalnum()) or literal == _REPLACEMENT or (not escaped and literal in ".$^()[]{}*+?"):
             break
         i += 1 + escaped
         if pattern[i : i + 1] and pattern[i] in _QUANTIFIERS:
@@ -78,7 +97,7 @@ def _of_whole(node: Call, text: str) -> Affixes | None:
     """What a predicate about the string itself says of it."""
     match node.name:
         case "EqualTo" | "EqualNullSafe":
-            return Affixes(text, text, whole=True)
+            return exactly(text)
         case "StartsWith":
             return Affixes(prefix=text)
         case "EndsWith":
@@ -94,12 +113,14 @@ def _of_part(part: Call, value: object, target: Expression) -> Affixes | None:
     """What it says of a string that a part of it, or the place of a text in it, has a value."""
     match part, value:
         case Call("Substring", [string, Literal(0 | 1), Literal(int() as length)]), str() as text if string == target:
-            return Affixes(prefix=text, whole=len(text) < length) if len(text) <= length else None
+            return exactly(text) if len(text) < length else Affixes(prefix=text) if len(text) == length else None
         case Call("StringInstr", [string, Literal(str() as text) as literal]), 1 if string == target:
             return Affixes(prefix=text) if plain_string(literal.type) else None
         case Call("StringLocate", [Literal(str() as text) as literal, string, Literal(1)]), 1 if string == target:
             return Affixes(prefix=text) if plain_string(literal.type) else None
         case _, str() as text if (end := _end(part, target)) is not None:
+            if part.name == "GetArrayItem":  # Java may split a character in two, of which Spark writes `?`, where a match is empty
+                text = text.removesuffix("?")
             return Affixes(prefix=text) if end > 0 else Affixes(suffix=text)
     return None
 
