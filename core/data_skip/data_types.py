@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 INTEGRAL = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}  # and their bits
@@ -57,6 +59,16 @@ def arrow_type(type_: str) -> pa.DataType:
     if is_array(type_):
         return pa.list_(arrow_type(element_type(type_)))
     return pa.decimal128(*precision_and_scale(type_)) if is_decimal(type_) else _ARROW[type_]
+
+
+def is_of_type(value: Any, type_: str) -> bool:
+    """Whether a value (text, a number, or a list) is one of a type as it is, neither rounded nor read as one."""
+    if isinstance(value, bool) or isinstance(value, str) != (type_ == "string"):
+        return False
+    try:
+        return bool(pa.array([value], arrow_type(type_))[0].as_py() == value)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return False
 
 
 def decimal_bytes(digits: int) -> int:

@@ -43,7 +43,24 @@ class Sample:
         except PySparkException as error:
             first_line = str(error).strip().split("\n")[0]
             raise DataSkipError(f"no sample of {', '.join(expressions)} can be read: {first_line}") from error
-        return found.combine_chunks()
+        return _decodable(found.combine_chunks())
+
+
+def _decodable(found: pa.Table) -> pa.Table:
+    """The rows whose text is UTF-8. Of a file with other text nothing will be known, but for the table something is to be chosen."""
+    try:
+        found.validate(full=True)
+    except pa.ArrowInvalid:
+        found = found.filter(pa.array([_is_decodable(found, i) for i in range(len(found))]))
+    return found
+
+
+def _is_decodable(found: pa.Table, row: int) -> bool:
+    try:
+        found.slice(row, 1).to_pylist()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def spread(count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from data_skip.building.binding import Binding, another_reader, bind, changed
-from data_skip.building.indexing import IndexReport, TableState, Target, index_files, sample_of
+from data_skip.building.indexing import IndexReport, TableState, Target, fitted, index_files, sample_of
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
@@ -168,7 +168,7 @@ class Table:
         for index in indexes:
             self._refuse_twice(index, existing)
         sample = sample_of(state, self._jvm)
-        return [index.fitted(sample) for index in indexes]
+        return [fitted(index, sample) for index in indexes]
 
     def _refuse_twice(self, index: Index, existing: Mapping[str, Definition]) -> None:
         if _stored(index, existing) is not None:

@@ -127,6 +127,17 @@ def sample_of(state: TableState, jvm: Jvm) -> Sample:
     return Sample(read)
 
 
+def fitted(index: Index, sample: Sample) -> Index:
+    """The index with what it leaves open chosen from a sample of the table. DataSkipError where it cannot choose."""
+    try:
+        return index.fitted(sample)
+    except DataSkipError:
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise DataSkipError(f"{index} cannot choose its open parameters from a sample of the table: {why}; give them") from error
+
+
 def _too_recent_files(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
     """Files that may be written again within the same tick of the clock, and then look the same.
 

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from data_skip import filters
 from data_skip.clause import Clause, Named, any_of
-from data_skip.data_types import FRACTIONAL, INTEGRAL, arrow_type
+from data_skip.data_types import FRACTIONAL, INTEGRAL, arrow_type, is_of_type
 from data_skip.errors import DataSkipError
 from data_skip.expression import Call, Expression, Literal, Opaque
 from data_skip.filters import Indexes, admits
@@ -35,6 +35,7 @@ from data_skip.proofs.value_set import Interval, ValueSet, union
 from data_skip.sample import Sample
 
 _RELATIVE_MARGIN = 1e-6  # of distances that are no whole numbers
+_EXACT = 2**52  # whole numbers below, and sums of two, are exact as doubles
 _CANDIDATES = 8
 _NUMBERS = ("int", "bigint", *FRACTIONAL)
 _MEASURED = ("string", *_NUMBERS, *(f"array<{number}>" for number in _NUMBERS))  # types of values that a metric may be of
@@ -102,6 +103,9 @@ class MetricDistance(Index):
         for type_ in values:
             if type_ not in known:
                 return f"{self.metric} over {type_} is not served, but over {', '.join(known)}; cast it"
+        for part, type_ in zip(self.parts, values, strict=True):
+            if not is_of_type(part, type_):  # it would be another origin in a query, where it takes the place of such a value
+                return f"the origin {part!r} is no value of type {type_}; give one, or cast the expression"
         return None if distance in (*INTEGRAL, *FRACTIONAL) else f"{self.metric} gives {distance}, which is no distance"
 
     def record_fields(self, types: tuple[pa.DataType, ...]) -> Mapping[str, pa.DataType]:
@@ -163,7 +167,10 @@ class MetricDistance(Index):
 
     def image(self, interval: Interval, to_origin: float, whole: bool) -> ValueSet:
         """The distances to the origin of all x with d(x, q) in the interval, where d(q, origin) = `to_origin`."""
-        slack = (lambda size: self.margin) if whole else self._slack
+
+        def slack(size: float) -> float:
+            return self.margin if whole and size < _EXACT else self._slack(size)
+
         lows: list[tuple[float, bool]] = []
         high, high_closed = None, False
         if interval.high is not None:
@@ -243,6 +250,8 @@ def _near(node: Expression, distance: Expression, index: BoundIndex, indexes: In
     if values is None or values.null:
         return None
     *columns, _ = index.expressions
+    if not all(is_of_type(part, column.type) for column, part in zip(columns, metric.parts, strict=True)):
+        return None
     given = {column: pa.array([part], arrow_type(column.type)) for column, part in zip(columns, metric.parts, strict=True)}
     to_origin = indexes.spark.value(distance, given)
     if to_origin is None or not math.isfinite(to_origin):

@@ -19,6 +19,7 @@ from data_skip.expression import Call, Expression, Literal, Opaque, Source, deco
 from data_skip.spark.python_functions import ARGUMENTS, call
 
 Values: TypeAlias = tuple[pa.Array, Mask]  # and which of them are known
+_TYPE_NAMES = {"timestamp": "timestamp_ltz"}  # in SQL text, "timestamp" is the type that spark.sql.timestampType says
 
 
 class Scan:
@@ -101,7 +102,8 @@ class Scan:
 
     def cast(self, cast: Call, values: pa.Array) -> list[Literal] | None:
         """See ask_spark.Spark."""
-        encoded = self.evaluator.cast(cast.operands[0].type, cast.type, cast.time_zone, _stream([values]))
+        types = [_TYPE_NAMES.get(type_, type_) for type_ in (cast.operands[0].type, cast.type)]
+        encoded = self.evaluator.cast(*types, cast.time_zone, _stream([values]))
         return None if encoded is None else [Literal(cast.type, None, decode_value(value)) for value in json.loads(encoded)]
 
     def value(self, node: Expression, given: Mapping[Expression, pa.Array]) -> float | None:
