@@ -10,7 +10,7 @@ import numpy as np
 
 from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
 from data_skip.expression import Column
-from data_skip.files.listing import Listing
+from data_skip.files.listing import ListedVersions, Listing
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex, Index
 from data_skip.planning.catalog import Knowledge
@@ -34,8 +34,13 @@ class Verdict:
     snapshot: Snapshot
     decision: Decision
     records: Records
-    fresh: Mask  # listed in exactly the version that the record was collected from
+    listed: ListedVersions  # those that are listed in exactly the version that the record was collected from
     may_match: Mask
+
+    @property
+    def fresh(self) -> Mask:
+        """Which file versions are listed."""
+        return self.listed.mask
 
     @property
     def skippable(self) -> Mask:
@@ -57,7 +62,7 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
             report.notes.append(f"no index at {scan.roots[0]}: skipping.table({scan.roots[0]!r}).create_index(...) makes one")
         for root, snapshot in found:
             verdict = _judge(listing, root, snapshot, knowledge, report.notes)
-            skipped = listing.skip(verdict.skippable)
+            skipped = verdict.listed.skip(verdict.skippable)
             _explain(report, verdict, skipped, scan, knowledge)
     except Exception as error:  # the law: whatever fails, keeps the files
         listing.keep_all()
@@ -98,12 +103,12 @@ def _judge(listing: Listing, root: str, snapshot: Snapshot, knowledge: Knowledge
     used = {field.index for clause in clauses for field in clause.fields()}
     partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
     files = len(snapshot.files)
-    fresh = listing.present(snapshot, root)
-    records = Records(snapshot.records(used - partitions.keys()) | partition_records(listing, partitions, files))
+    listed = listing.present(snapshot, root)
+    records = Records(snapshot.records(used - partitions.keys()) | partition_records(listing, listed, partitions))
     may_match = survivors(decision.clause, records, files)
     if decision.same_reader:
         may_match &= snapshot.row_counts != 0
-    return Verdict(snapshot, decision, records, fresh, may_match)
+    return Verdict(snapshot, decision, records, listed, may_match)
 
 
 def _explain(report: ScanReport, verdict: Verdict, skipped: Mask, scan: Scan, knowledge: Knowledge) -> None:
