@@ -28,13 +28,12 @@ import org.apache.spark.sql.types.TimestampType;
  *
  * A function that is monotone in each operand, the others being held, takes its extremes over a box of operands at corners of the
  * box: they are evaluated by Spark. NULL, NaN and the places where a function turns are corners of their own. Which functions
- * are monotone, and when, is told by Python (monotone.py); comparisons and the logic of three values are, by themselves. Where all
+ * are monotone, and when, is told by Python (monotone.py); of =, IN, CASE and their like it is said here. Where all
  * targets below a node have one value in a file, the node is evaluated, whatever it is.
  */
 public final class Ranges {
   private static final int MOST_CORNERS = 243;
-  private static final Set ORDERED = new HashSet(Arrays.asList(new String[] {
-      "And", "Or", "Not", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "IsNull", "IsNotNull", "IsNaN", "Greatest", "Least"}));
+  private static final ObjectMapper JSON = new ObjectMapper();
 
   /** An expression, prepared for many files. */
   private final class Node {
@@ -43,7 +42,7 @@ public final class Ranges {
     final DataType type;
     final scala.math.Ordering ordering; // null where values of the type have none
     final Node[] children;
-    final Map rule; // null where Python claims nothing
+    final Rule rule; // null where Python claims nothing
     final boolean constant;
     int target = -1;
     final Set targets = new HashSet();
@@ -56,7 +55,7 @@ public final class Ranges {
       this.name = expression.getClass().getSimpleName();
       this.type = expression.dataType();
       this.ordering = orderingOf(type);
-      this.rule = (Map) rules.get(expression);
+      this.rule = (Rule) rules.get(expression);
       if (targetOf.containsKey(expression)) target = ((Integer) targetOf.get(expression)).intValue();
       List below = new ArrayList();
       if (target < 0) {
@@ -69,13 +68,13 @@ public final class Ranges {
       for (int i = 0; i < children.length; i++) targets.addAll(children[i].targets);
       this.constant = targets.isEmpty() && expression.foldable();
       this.whole = evaluator.bound(expression, targetReferences);
-      if (rule != null || ORDERED.contains(name)) {
+      if (rule != null || monotone.contains(name)) {
         List references = new ArrayList();
         for (int i = 0; i < children.length; i++) {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
         }
         Expression copy = (Expression) expression.withNewChildren(Plans.seq(references));
-        this.step = rule != null && rule.containsKey("checked") ? AnsiForm.of(copy) : copy;
+        this.step = rule != null && rule.checked ? AnsiForm.of(copy) : copy;
       }
       if (name.equals("InSet")) this.members = new Members(((InSet) expression).hset().iterator(), children[0].ordering);
       if (name.equals("In")) this.members = listed();
@@ -150,7 +149,7 @@ public final class Ranges {
         if (operands[i] == null) return null;
         options.add(cornersAndTurns(operands[i], i));
       }
-      ValueRange found = overProduct(step, options, rule != null && !rule.containsKey("cuts"));
+      ValueRange found = overProduct(step, options, rule != null && rule.cuts == null);
       if (found == null || rule == null) return found;
       widen(found);
       return holds(operands, found) ? found : null;
@@ -196,9 +195,9 @@ public final class Ranges {
 
     private List cornersAndTurns(ValueRange operand, int i) {
       List options = operand.corners(children[i].type);
-      if (rule == null || !rule.containsKey("cuts") || operand.low == null || children[i].constant) return options;
+      if (rule == null || rule.cuts == null || operand.low == null || children[i].constant) return options;
       DataType type = children[i].type;
-      for (Iterator cuts = ((List) rule.get("cuts")).iterator(); cuts.hasNext();) {
+      for (Iterator cuts = rule.cuts.iterator(); cuts.hasNext();) {
         BigInteger cut = new BigInteger(cuts.next().toString());
         Object before = Domain.value(cut.subtract(BigInteger.ONE), type);
         Object after = Domain.value(cut, type);
@@ -246,19 +245,18 @@ public final class Ranges {
     /** By as much as the function may turn between the corners. */
     private void widen(ValueRange range) {
       if (range.low == null) return;
-      if (rule.containsKey("inexact")) { // by less than one unit in the last place, of sinh and its like less than 2.5, at either of two points
+      if (rule.inexact) { // by less than one unit in the last place, of sinh and its like less than 2.5, at either of two points
         for (int i = 0; i < 8; i++) {
           range.low = new Double(Math.nextDown(((Double) range.low).doubleValue()));
           range.high = new Double(Math.nextUp(((Double) range.high).doubleValue()));
         }
       }
-      if (rule.containsKey("slack")) {
-        double slack = ((Number) rule.get("slack")).doubleValue();
-        range.low = new Double(((Double) range.low).doubleValue() - slack);
-        range.high = new Double(((Double) range.high).doubleValue() + slack);
+      if (rule.slack != 0) {
+        range.low = new Double(((Double) range.low).doubleValue() - rule.slack);
+        range.high = new Double(((Double) range.high).doubleValue() + rule.slack);
       }
-      if (rule.containsKey("days")) {
-        ZoneId zone = type instanceof TimestampType ? DateTimeUtils.getZoneId((String) rule.get("zone")) : ZoneOffset.UTC;
+      if (rule.days) {
+        ZoneId zone = type instanceof TimestampType ? DateTimeUtils.getZoneId(rule.zone) : ZoneOffset.UTC;
         int first = DateTimeUtils.microsToDays(((Long) range.low).longValue(), zone);
         int last = DateTimeUtils.microsToDays(((Long) range.high).longValue(), zone);
         range.low = new Long(DateTimeUtils.daysToMicros(first, zone));
@@ -268,16 +266,21 @@ public final class Ranges {
   }
 
   private final Evaluator evaluator;
+  private final Set monotone; // names of functions
   private final IdentityHashMap rules = new IdentityHashMap();
   private final IdentityHashMap targetOf = new IdentityHashMap();
   private final IdentityHashMap targetReferences = new IdentityHashMap();
   private final DataType[] types; // of the targets
   private ValueRange[] inputs; // of one file
 
-  /** @param program JSON: "targets", the numbers of each target's occurrences; "rules", what is claimed of a node by its number. */
+  /**
+   * @param program JSON: "targets", the numbers of each target's occurrences; "rules", what is claimed of a node by its number;
+   * "monotone", the names of functions that are monotone in each operand, always.
+   */
   public Ranges(Evaluator evaluator, String program) throws Exception {
     this.evaluator = evaluator;
-    Map json = (Map) new ObjectMapper().readValue(program, Map.class);
+    Map json = (Map) JSON.readValue(program, Map.class);
+    this.monotone = new HashSet((List) json.get("monotone"));
     List places = (List) json.get("targets");
     this.types = new DataType[places.size()];
     this.inputs = new ValueRange[types.length];
@@ -291,7 +294,7 @@ public final class Ranges {
     }
     for (Iterator claims = ((Map) json.get("rules")).entrySet().iterator(); claims.hasNext();) {
       Map.Entry claim = (Map.Entry) claims.next();
-      rules.put(evaluator.node(Integer.parseInt((String) claim.getKey())), claim.getValue());
+      rules.put(evaluator.node(Integer.parseInt((String) claim.getKey())), JSON.convertValue(claim.getValue(), Rule.class));
     }
   }
 
