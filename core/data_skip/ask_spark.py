@@ -49,7 +49,7 @@ class Bisection:
 class Rule:
     """A claim about a function: where it is monotone, and what to mind. `zone` is the time zone of the call that it is about.
 
-    Rule.java has the same fields.
+    Claim.java has the same fields.
     """
 
     operands: tuple[int, ...] | None = None  # those that may vary; None: all

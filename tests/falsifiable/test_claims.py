@@ -41,7 +41,7 @@ SERVED = {  # by function, a predicate about x and y together, so that there is 
 
 def test_a_rule_has_the_same_fields_in_both_languages(spark: SparkSession, skipping: Skipping) -> None:
     shim: Any = load(spark.sparkContext._gateway, "data_skip", SOURCES)
-    java = shim.getClassLoader().loadClass("data_skip.Rule")
+    java = shim.getClassLoader().loadClass("data_skip.Claim")
     assert [field.getName() for field in java.getFields()] == [field.name for field in fields(Rule)]
 
 

@@ -37,7 +37,7 @@ public final class Conditions {
 
   /** @param rule whose conditions are looked at.
    * @param ends low and high (null where there is none) of each operand, and of the result; types likewise. */
-  public static boolean hold(Rule rule, Object[][] ends, DataType[] types) {
+  public static boolean hold(Claim rule, Object[][] ends, DataType[] types) {
     ZoneId zone = rule.zone != null ? DateTimeUtils.getZoneId(rule.zone) : ZoneOffset.UTC;
     long earliest = Long.MAX_VALUE;
     long latest = Long.MIN_VALUE;

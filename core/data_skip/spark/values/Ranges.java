@@ -2,8 +2,6 @@ package data_skip;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.math.BigInteger;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -17,11 +15,9 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.InSet;
-import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.TimestampType;
 
 /**
  * For each file: which values a node of the query may have there, from the ranges of some sub-expressions ("targets") in the file.
@@ -42,7 +38,7 @@ public final class Ranges {
     final DataType type;
     final scala.math.Ordering ordering; // null where values of the type have none
     final Node[] children;
-    final Rule rule; // null where Python claims nothing
+    final Claim rule; // null where Python claims nothing
     final boolean constant;
     int target = -1;
     final Set targets = new HashSet();
@@ -55,7 +51,7 @@ public final class Ranges {
       this.name = expression.getClass().getSimpleName();
       this.type = expression.dataType();
       this.ordering = orderingOf(type);
-      this.rule = (Rule) rules.get(expression);
+      this.rule = (Claim) rules.get(expression);
       if (targetOf.containsKey(expression)) target = ((Integer) targetOf.get(expression)).intValue();
       List below = new ArrayList();
       if (target < 0) {
@@ -151,7 +147,7 @@ public final class Ranges {
       }
       ValueRange found = overProduct(step, options, rule != null && rule.cuts == null);
       if (found == null || rule == null) return found;
-      widen(found);
+      rule.widen(found, type);
       return holds(operands, found) ? found : null;
     }
 
@@ -241,28 +237,6 @@ public final class Ranges {
       found.addAll(next, ordering);
       return true;
     }
-
-    /** By as much as the function may turn between the corners. */
-    private void widen(ValueRange range) {
-      if (range.low == null) return;
-      if (rule.inexact) { // by less than one unit in the last place, of sinh and its like less than 2.5, at either of two points
-        for (int i = 0; i < 8; i++) {
-          range.low = new Double(Math.nextDown(((Double) range.low).doubleValue()));
-          range.high = new Double(Math.nextUp(((Double) range.high).doubleValue()));
-        }
-      }
-      if (rule.slack != 0) {
-        range.low = new Double(((Double) range.low).doubleValue() - rule.slack);
-        range.high = new Double(((Double) range.high).doubleValue() + rule.slack);
-      }
-      if (rule.days) {
-        ZoneId zone = type instanceof TimestampType ? DateTimeUtils.getZoneId(rule.zone) : ZoneOffset.UTC;
-        int first = DateTimeUtils.microsToDays(((Long) range.low).longValue(), zone);
-        int last = DateTimeUtils.microsToDays(((Long) range.high).longValue(), zone);
-        range.low = new Long(DateTimeUtils.daysToMicros(first, zone));
-        range.high = new Long(DateTimeUtils.daysToMicros(last + 1, zone) - 1);
-      }
-    }
   }
 
   private final Evaluator evaluator;
@@ -294,7 +268,7 @@ public final class Ranges {
     }
     for (Iterator claims = ((Map) json.get("rules")).entrySet().iterator(); claims.hasNext();) {
       Map.Entry claim = (Map.Entry) claims.next();
-      rules.put(evaluator.node(Integer.parseInt((String) claim.getKey())), JSON.convertValue(claim.getValue(), Rule.class));
+      rules.put(evaluator.node(Integer.parseInt((String) claim.getKey())), JSON.convertValue(claim.getValue(), Claim.class));
     }
   }
 
@@ -309,23 +283,11 @@ public final class Ranges {
     final Boolean sought = Boolean.valueOf(wanted);
     return Evaluator.answers(arrowStream, new Evaluator.Answer() {
       public byte of(InternalRow row) {
-        for (int t = 0; t < inputs.length; t++) inputs[t] = input(row, t, types[t]);
+        for (int t = 0; t < inputs.length; t++) inputs[t] = ValueRange.input(row, t, types[t]);
         ValueRange range = node.range();
         return (byte) (range == null || range.has(sought) ? 1 : 0);
       }
     });
-  }
-
-  private static ValueRange input(InternalRow row, int target, DataType type) {
-    int flags = row.getByte(3 * target + 2);
-    if ((flags & 1) == 0) return null;
-    ValueRange range = new ValueRange();
-    range.hasNull = (flags & 4) != 0;
-    range.hasNaN = (flags & 8) != 0;
-    if ((flags & 2) == 0) return range;
-    range.low = new BoundReference(3 * target, type, true).eval(row);
-    range.high = new BoundReference(3 * target + 1, type, true).eval(row);
-    return range.low == null || range.high == null ? null : range;
   }
 
   private static scala.math.Ordering orderingOf(DataType type) {
