@@ -27,7 +27,7 @@ class Listing:
         return cls(scan.java.listing(), scan)
 
     @classmethod
-    def asked_about(cls, java: Any) -> Listing:
+    def of(cls, java: Any) -> Listing:
         """A Listing of the JVM, with the scan that it is of."""
         return cls(java, Scan(java.scan()))
 

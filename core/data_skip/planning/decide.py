@@ -75,7 +75,7 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
 def unprofitable(listing: Listing, find: Find, knowledge: Knowledge) -> list[str]:
     """For each runtime filter of a scan (of a join, or a sub-query) why it is not worth running what it needs; "" where it is.
 
-    That reads `bytes`. It may save a part of what all that is known already leaves, which should be at `least` so much, and nothing
+    That reads `bytes`. It may save a part of what all that is known already leaves, which should be `least_scan_bytes` or more, and nothing
     where no index is about its columns.
     """
     found = find(listing.scan.roots)
@@ -90,7 +90,7 @@ def unprofitable(listing: Listing, find: Find, knowledge: Knowledge) -> list[str
         skippable = _judge(listing, root, snapshot, knowledge, []).skippable
         files, size = files - int(skippable.sum()), size - int(snapshot.sizes[skippable].sum())
     for i, runtime_filter in enumerate(runtime_filters):
-        if not reasons[i] and (files < 2 or size < runtime_filter["least"]):
+        if not reasons[i] and (files < 2 or size < runtime_filter["least_scan_bytes"]):
             left = f"{files:,} files with {human(size)}"
             reasons[i] = f"that may read {human(runtime_filter['bytes'])}, and other predicates leave {left}"
     return reasons
@@ -122,15 +122,15 @@ def _explain(report: ScanReport, verdict: Verdict, skipped: Mask, scan: Scan, kn
     report.rows_known += int(np.nansum(snapshot.row_counts[fresh]))
     report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & ~skipped]))
     for leaf in decision.leaves:
-        told = PredicateReport(scan.sql(leaf.node))
+        line = PredicateReport(scan.sql(leaf.node))
         if leaf.clause is ALWAYS_TRUE:
-            told.why_not = why_no_clause(leaf.node, decision.indexes, knowledge.filters, knowledge.kinds)
+            line.why_not = why_no_clause(leaf.node, decision.indexes, knowledge.filters, knowledge.kinds)
         else:
-            told.clause = str(leaf.clause)
-            told.files_skipped_alone = int((fresh & ~survivors(leaf.clause, verdict.records, len(fresh))).sum())
-            if not told.files_skipped_alone:
-                told.why_none = why_no_file(leaf.node, leaf.clause, verdict.records, fresh, scan)
-        report.predicates.append(told)
+            line.clause = str(leaf.clause)
+            line.files_skipped_alone = int((fresh & ~survivors(leaf.clause, verdict.records, len(fresh))).sum())
+            if not line.files_skipped_alone:
+                line.why_none = why_no_file(leaf.node, leaf.clause, verdict.records, fresh, scan)
+        report.predicates.append(line)
 
 
 def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str]) -> Decision:

@@ -88,14 +88,14 @@ def _describe(node: Expression, known: Mapping[Expression, Bounds], spark: Spark
         return isinstance(node, Literal)
     parts = [_describe(child, known, spark, claims) for child in node.operands]
     if node.name in _LOGIC:
-        return _told(node.name, parts)
+        return _has_range(node.name, parts)
     rule = rule_of(node, spark) if all(parts) else None
     if rule is not None:
         claims.rules[node.source.id] = rule
     return rule is not None
 
 
-def _told(name: str, parts: list[bool]) -> bool:
+def _has_range(name: str, parts: list[bool]) -> bool:
     """Whether a node of `_LOGIC` has a range, from which of its operands have one."""
     match name:
         case "And" | "Or":
