@@ -1,5 +1,6 @@
 package geo_skip;
 
+import data_skip.Plans;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -39,18 +40,18 @@ public final class ConstantRegions extends SparkStrategy {
       if (!strategy.getClass().getName().equals(getClass().getName())) strategies.add(strategy);
     }
     strategies.add(this);
-    session.experimental().extraStrategies_$eq(seq(strategies));
+    session.experimental().extraStrategies_$eq(Plans.seq(strategies));
   }
 
   public scala.collection.immutable.Seq apply(LogicalPlan plan) {
-    if (!(plan instanceof ArrowEvalPython)) return seq(Collections.emptyList());
+    if (!(plan instanceof ArrowEvalPython)) return Plans.seq(Collections.emptyList());
     LogicalPlan held = (LogicalPlan) plan.mapExpressions(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object expression) {
             return expression instanceof PythonUDF ? holding((PythonUDF) expression) : expression;
           }
         });
-    return seq(held == plan ? Collections.emptyList() : Collections.singletonList(new PlanLater(held)));
+    return Plans.seq(held == plan ? Collections.emptyList() : Collections.singletonList(new PlanLater(held)));
   }
 
   private PythonUDF holding(PythonUDF call) {
@@ -82,9 +83,5 @@ public final class ConstantRegions extends SparkStrategy {
     pickle.write(kind);
     pickle.writeBytes(ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(value.length).array());
     pickle.writeBytes(value);
-  }
-
-  private static scala.collection.immutable.Seq seq(List list) {
-    return scala.jdk.javaapi.CollectionConverters.asScala(list).toSeq();
   }
 }

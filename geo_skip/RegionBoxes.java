@@ -1,5 +1,6 @@
 package geo_skip;
 
+import data_skip.Plans;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -13,7 +14,6 @@ import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
-import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.ArrowEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -52,7 +52,7 @@ public final class RegionBoxes extends Rule {
       if (!rule.getClass().getName().equals(getClass().getName())) rules.add(rule);
     }
     rules.add(0, this); // before rules that look at what filters say
-    session.experimental().extraOptimizations_$eq(seq(rules));
+    session.experimental().extraOptimizations_$eq(Plans.seq(rules));
   }
 
   public TreeNode apply(TreeNode plan) {
@@ -72,16 +72,16 @@ public final class RegionBoxes extends Rule {
       changed |= rewritten != child;
       children.add(rewritten);
     }
-    LogicalPlan result = changed ? (LogicalPlan) plan.withNewChildren(seq(children)) : plan;
+    LogicalPlan result = changed ? (LogicalPlan) plan.withNewChildren(Plans.seq(children)) : plan;
     boolean asked = result instanceof Filter && ((Filter) result).child() instanceof ArrowEvalPython;
     return asked ? boxed((Filter) result, (ArrowEvalPython) ((Filter) result).child()) : result;
   }
 
   private LogicalPlan boxed(Filter filter, ArrowEvalPython python) {
     LogicalPlan below = (LogicalPlan) python.child();
-    List known = below instanceof Filter ? conjuncts(((Filter) below).condition()) : new ArrayList();
+    List known = below instanceof Filter ? Plans.conjuncts(((Filter) below).condition()) : new ArrayList();
     Expression all = null;
-    List conjuncts = conjuncts(filter.condition());
+    List conjuncts = Plans.conjuncts(filter.condition());
     for (int i = 0; i < conjuncts.size(); i++) {
       List sides = sides(result((Expression) conjuncts.get(i), python), below);
       for (int j = 0; j < sides.size(); j++) {
@@ -90,8 +90,8 @@ public final class RegionBoxes extends Rule {
       }
     }
     if (all == null) return filter;
-    LogicalPlan fewer = (LogicalPlan) python.withNewChildren(seq(Arrays.asList(new Object[] {new Filter(all, below)})));
-    return (LogicalPlan) filter.withNewChildren(seq(Arrays.asList(new Object[] {fewer})));
+    LogicalPlan fewer = (LogicalPlan) python.withNewChildren(Plans.seq(Arrays.asList(new Object[] {new Filter(all, below)})));
+    return (LogicalPlan) filter.withNewChildren(Plans.seq(Arrays.asList(new Object[] {fewer})));
   }
 
   /** The function whose result a predicate is; null where it is something else. */
@@ -143,13 +143,5 @@ public final class RegionBoxes extends Rule {
   private static boolean among(Expression side, List known) {
     for (int i = 0; i < known.size(); i++) if (side.semanticEquals((Expression) known.get(i))) return true;
     return false;
-  }
-
-  private static List conjuncts(Expression expression) {
-    return scala.jdk.javaapi.CollectionConverters.asJava(PushPredicateThroughJoin$.MODULE$.splitConjunctivePredicates(expression));
-  }
-
-  private static scala.collection.immutable.Seq seq(List list) {
-    return scala.jdk.javaapi.CollectionConverters.asScala(list).toSeq();
   }
 }

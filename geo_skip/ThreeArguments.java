@@ -1,5 +1,6 @@
 package geo_skip;
 
+import data_skip.Plans;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Cast;
@@ -52,6 +53,6 @@ public final class ThreeArguments extends scala.runtime.AbstractFunction1 {
   }
 
   private static Object list(Object[] items) {
-    return scala.jdk.javaapi.CollectionConverters.asScala(Arrays.asList(items)).toSeq();
+    return Plans.seq(Arrays.asList(items));
   }
 }

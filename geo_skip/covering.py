@@ -17,7 +17,7 @@ from geo_skip.geometry import Boxes, Mask, Shapes, widened
 _FACE_BITS = 61
 
 
-class Asks(Protocol):
+class BoxQuestion(Protocol):
     """Of a question, what is asked here; see questions.py."""
 
     def possible(self, boxes: Boxes) -> Mask:
@@ -27,7 +27,7 @@ class Asks(Protocol):
         """Whether every box in it may."""
 
 
-def cells_where(question: Asks, finest: int, most: int) -> Ids:
+def cells_where(question: BoxQuestion, finest: int, most: int) -> Ids:
     """The cells that are possible, in ascending order: those of the finest level, or larger ones where all below are possible.
 
     All are larger where they would be more than `most`. A cell is left out only where its bounds are not possible.

@@ -47,7 +47,10 @@ class Bisection:
 
 @dataclass(frozen=True)
 class Rule:
-    """A claim about a function: where it is monotone, and what to mind. `zone` is the time zone of the call that it is about."""
+    """A claim about a function: where it is monotone, and what to mind. `zone` is the time zone of the call that it is about.
+
+    Claim.java has the same fields.
+    """
 
     operands: tuple[int, ...] | None = None  # those that may vary; None: all
     checked: bool = False  # it may wrap round where it overflows, so Spark is asked in ANSI mode, which raises an error
@@ -83,6 +86,7 @@ class Claims:
 
     targets: dict[Expression, list[int]] = field(default_factory=dict)  # the expressions whose ranges are known, and where they stand
     rules: dict[int, Rule] = field(default_factory=dict)  # of the calls in between
+    monotone: tuple[str, ...] = ()  # the names of functions that are monotone in each operand, always
 
 
 class Spark(Protocol):

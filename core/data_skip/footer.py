@@ -56,11 +56,11 @@ class Footer:
         column = columns[found[0]]
         if depth and self.metadata.created_by.startswith(_MISCOUNTS):
             return None
-        if not column.path.count(_LIST) == column.max_repetition_level == depth or not self._as_it_lies(column, type_):
+        if not column.path.count(_LIST) == column.max_repetition_level == depth or not self._stored_as_spark_does(column, type_):
             return None
         return [self.metadata.row_group(group).column(found[0]) for group in range(self.metadata.num_row_groups)]
 
-    def _as_it_lies(self, column: pq.ColumnSchema, type_: str) -> bool:
+    def _stored_as_spark_does(self, column: pq.ColumnSchema, type_: str) -> bool:
         if type_ in TIMES and not self._modern_spark():
             return False
         logical = str(column.logical_type)

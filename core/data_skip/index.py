@@ -33,7 +33,7 @@ class Index:
     and become attributes. A filter (see filters.py) says which predicates the index serves.
 
     Values reach `collect` in Spark's own representation: dates as days since 1970 (int32), timestamps as microseconds (int64).
-    An error in `collect` or `merge`, or a field that is None, makes the record or field unknown: such a file is read.
+    An error in `collect`, `merge` or `finish`, or a field that is None, makes the record or field unknown: such a file is read.
     """
 
     fields: ClassVar[Mapping[str, pa.DataType]] = {}
@@ -74,11 +74,18 @@ class Index:
         raise NotImplementedError
 
     def merge(self, a: Record, b: Record) -> Record:
-        """The record of two batches of the same file. Batches come in any order."""
+        """The record of two batches of the same file. Batches come in any order.
+
+        Records are what `collect` or `merge` gave, not finished; a field that is None is unknown, and mostly stays so. `a` and `b` are not
+        used again: they may be changed, and one of them given back.
+        """
         raise NotImplementedError
 
     def finish(self, record: Record) -> Record:
-        """The record to keep, for an index that must see a whole file first. It is not merged again, but may be finished again."""
+        """The record to keep, for an index that must see a whole file first. It is not merged again, but may be finished again.
+
+        `record` is not used again: it may be changed and given back.
+        """
         return record
 
     def lift(self, footer: Footer, expressions: tuple[Expression, ...]) -> Record | None:
@@ -92,8 +99,8 @@ class Index:
 
     def __str__(self) -> str:
         signature = inspect.signature(type(self)).parameters
-        told = {name: value for name, value in self.parameters.items() if name not in signature or signature[name].default != value}
-        return shown(self.kind, self.expressions, told)
+        given = {name: value for name, value in self.parameters.items() if name not in signature or signature[name].default != value}
+        return shown(self.kind, self.expressions, given)
 
     def __repr__(self) -> str:
         return str(self)

@@ -11,7 +11,8 @@ from data_skip.proofs.like import literal_parts
 from data_skip.proofs.satisfying import jointly_satisfying, satisfying, speak_of
 from data_skip.proofs.value_set import EVERYTHING, Interval, ValueSet
 from data_skip.sample import Sample
-from data_skip.spark.janino import instance, load
+from data_skip.spark.janino import instance
+from data_skip.spark.jvm import load_plugin as load
 
 __all__ = [
     "EVERYTHING",

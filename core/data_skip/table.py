@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from data_skip.building.binding import Binding, another_reader, bind, changed
-from data_skip.building.indexing import IndexReport, TableState, Target, fitted, index_files, sample_of
+from data_skip.building.indexing import IndexReport, Target, fitted, index_files, sample_of
+from data_skip.building.source import TableSource, TableState, as_indexed, frame_of, state_of
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
@@ -20,11 +21,11 @@ from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import decide, usable
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.report import human
-from data_skip.spark.errors import SPARK_ERRORS, first_line
+from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
 from data_skip.store import DeltaStore, FileKey, Snapshot, StoreError
-from data_skip.store.definition import BY_POSITION, SUPPORTED_FORMATS, Definition
+from data_skip.store.definition import Definition
 
 
 @dataclass
@@ -51,66 +52,14 @@ class Description:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class _Source:
-    """How Spark is asked for a table: by its name in the catalog, or by a path with what `spark.read` takes."""
-
-    name: str
-    in_catalog: bool
-    format: str | None
-    schema: Any
-    options: dict[str, str]
-
-
-def _as_indexed(source: _Source, store: DeltaStore) -> _Source:
-    """Without a format: the reader that an existing index was collected with."""
-    try:
-        snapshot = store.snapshot()
-    except StoreError:
-        return source
-    for definition in (snapshot.definitions if snapshot else {}).values():
-        reader, schema = definition.reader, source.schema
-        if schema is None and reader["format"] in BY_POSITION:
-            fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t, *_ in reader["columns"]]
-            schema = StructType.fromJson({"type": "struct", "fields": fields})
-        return replace(source, format=reader["format"], options={**reader["options"], **source.options}, schema=schema)
-    return source
-
-
-def _frame(spark: SparkSession, source: _Source) -> DataFrame:
-    """The table as it is now: with a listing of its own."""
-    try:
-        if source.in_catalog:
-            spark.catalog.refreshTable(source.name)
-            return spark.table(source.name)
-        reader = spark.read.options(**source.options)
-        if source.format:
-            reader = reader.format(source.format)
-        if source.schema is not None:
-            reader = reader.schema(source.schema)
-        return reader.load(source.name)
-    except SPARK_ERRORS as error:
-        hint = "" if source.format else "; give format=... if its files are not Parquet"
-        raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{hint}") from error
-
-
-def _state(spark: SparkSession, jvm: Jvm, source: _Source) -> TableState:
-    frame = _frame(spark, source)
-    scan = jvm.scan(frame)
-    if scan is None:
-        raise DataSkipError(f"{source.name!r} is no table of files that Spark reads by itself (but a view, a stream, or another system's)")
-    roots = set(scan.roots[:1] if source.in_catalog else scan.roots)
-    if len(roots) != 1:
-        raise DataSkipError(f"{source.name!r} stands for {len(roots)} paths; an index belongs to one root folder: give that")
-    if scan.description["format"] not in SUPPORTED_FORMATS:
-        raise DataSkipError(f"format {scan.description['format']!r} is not supported; these are: {', '.join(SUPPORTED_FORMATS)}")
-    return TableState(frame, roots.pop(), scan)
-
-
 class Table:
-    """A table of files, and its indexes."""
+    """A table of files, and its indexes.
 
-    def __init__(self, spark: SparkSession, jvm: Jvm, catalog: Catalog, source: _Source, root: str) -> None:
+    Every method looks at the table and at its index as they are now: DataSkipError where Spark cannot read the table (any more), or the
+    folder of the index is none or cannot be read; of those that write, where it cannot be written.
+    """
+
+    def __init__(self, spark: SparkSession, jvm: Jvm, catalog: Catalog, source: TableSource, root: str) -> None:
         self._spark, self._jvm, self._catalog, self._source = spark, jvm, catalog, source
         self.name, self.root = source.name, root
         self._store: DeltaStore = catalog.store(root)
@@ -128,19 +77,21 @@ class Table:
     ) -> Table:
         """The table of a path or a name, as `Skipping.table` says; it is looked at once, so that what is none is refused here."""
         in_catalog = format is None and schema is None and not options and "/" not in name and spark.catalog.tableExists(name)
-        source = _Source(name, in_catalog, format, schema, options)
+        source = TableSource(name, in_catalog, format, schema, options)
         if not in_catalog and format is None:
-            source = _as_indexed(source, catalog.store(jvm.qualified(name)))
-        return cls(spark, jvm, catalog, source, _state(spark, jvm, source).root)
+            source = as_indexed(source, catalog.store(jvm.qualified(name)))
+        return cls(spark, jvm, catalog, source, state_of(spark, jvm, source).root)
 
     def _state(self) -> TableState:
-        return _state(self._spark, self._jvm, self._source)
+        return state_of(self._spark, self._jvm, self._source)
 
     def create_index(self, *indexes: Index, progress: bool = False) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.
 
-        DataSkipError, before anything is written, for an index that exists, an expression that Spark does not understand, that is
-        not deterministic, constant, or reads a partition column, and for a type that the index refuses.
+        DataSkipError, before anything is written, for an index that exists or is asked for twice, an expression that Spark does not
+        understand, that is not deterministic, constant, or reads a partition column, for a type that the index refuses, for parameters
+        that a sample does not tell, for a table that is read otherwise than its other indexes were collected, and for files that Spark
+        cannot read. `progress`: with a bar on the terminal.
         """
         if not indexes or not all(isinstance(index, Index) for index in indexes):
             raise DataSkipError(f"create_index takes indexes, as MinMax('temp'), not {indexes!r}")
@@ -160,7 +111,10 @@ class Table:
         return self._index(state, bindings, set(), progress)
 
     def fitted(self, *indexes: Index) -> list[Index]:
-        """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table."""
+        """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table.
+
+        DataSkipError for an index that exists, and for parameters that a sample does not tell.
+        """
         snapshot = self._snapshot()
         return self._fitted(indexes, self._state(), snapshot.definitions if snapshot else {})
 
@@ -175,7 +129,12 @@ class Table:
             raise DataSkipError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
 
     def refresh(self, progress: bool = False) -> IndexReport:
-        """Collects records of files that are new or changed since, for every index that this session knows."""
+        """Collects records of files that are new or changed since, for every index that this session knows, and commits them.
+
+        DataSkipWarning for an index that this session does not know, as it is without its plugin: that one stays as it is.
+        DataSkipError, before anything is written, where there is no index, where the table is read, or an expression understood,
+        otherwise than when an index was created, and for files that Spark cannot read. `progress`: with a bar on the terminal.
+        """
         state, snapshot = self._state(), self._snapshot()
         if snapshot is None or not snapshot.definitions:
             raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
@@ -194,20 +153,24 @@ class Table:
         return report
 
     def drop_index(self, *indexes: Index) -> None:
-        """Removes indexes and their records."""
+        """Removes indexes and their records. DataSkipError, before anything is removed, for one that the table does not have.
+
+        A parameter that was chosen from a sample may be left out.
+        """
         snapshot = self._snapshot()
         columns = [_stored(index, snapshot.definitions if snapshot else {}) for index in indexes]
         for index, column in zip(indexes, columns, strict=True):
             if column is None:
                 raise DataSkipError(f"{self.name} has no {index}; describe() lists what it has")
-        try:
+        with _store_errors():
             for column in filter(None, columns):
                 self._store.drop(column)
-        except StoreError as error:
-            raise DataSkipError(str(error)) from error
 
     def describe(self) -> Description:
-        """The indexes of the table: how many of its files they know, how large they are, and what is wrong with them."""
+        """The indexes of the table: how many of its files they know, how large they are (in bytes), and what is wrong with them.
+
+        `version` is None where the table has no index.
+        """
         snapshot = self._snapshot()
         _, keys = self._state().list()
         if snapshot is None:
@@ -226,7 +189,8 @@ class Table:
     def metadata(self) -> DataFrame:
         """The records of the files that the index knows, a row a file: path, size, modification_time, row_count, a struct an index.
 
-        Dates are days and timestamps microseconds since 1970, as Spark keeps them.
+        Dates are days and timestamps microseconds since 1970, as Spark keeps them; `modification_time` is milliseconds, `size` bytes. A
+        field is NULL where it is unknown. DataSkipError where the table has no index.
         """
         snapshot = self._snapshot()
         if snapshot is None:
@@ -234,8 +198,11 @@ class Table:
         return self._spark.createDataFrame(snapshot.to_arrow())
 
     def files(self, where: str | None = None) -> list[str]:
-        """The files that a query with this WHERE would read, as URIs: a dry run, nothing is read."""
-        frame = _frame(self._spark, self._source)
+        """The files that a query with this WHERE would read, as URIs: a dry run, nothing is read.
+
+        DataSkipError for a WHERE that Spark does not understand.
+        """
+        frame = frame_of(self._spark, self._source)
         if where is not None:
             try:
                 frame = frame.where(where)
@@ -251,27 +218,24 @@ class Table:
     def indicators(self, *wheres: str) -> Measured:
         """How well queries with these WHEREs skip, by the paper's indicators. Reads the whole table once, without skipping.
 
-        sigma, lambda, mu and psi of each query and their geometric means: see indicators.py.
+        sigma, lambda, mu and psi of each query and their geometric means: see indicators.py. DataSkipError without a WHERE, and for one
+        that Spark does not understand.
         """
         if not wheres:
             raise DataSkipError("indicators takes the WHEREs of queries, as 'temp > 101'")
         reads = {where: set(self.files(where)) for where in wheres}
         with disabled(self._spark):
-            found = matches(_frame(self._spark, self._source), list(reads))
+            found = matches(frame_of(self._spark, self._source), list(reads))
         return measured(self.name, found, reads)
 
     def _index(self, state: TableState, bindings: list[Binding], current: set[FileKey], progress: bool) -> IndexReport:
         target = Target(self.name, self._store, self._jvm, self._state)
-        try:
+        with _store_errors():
             return index_files(target, state, bindings, current, progress)
-        except StoreError as error:
-            raise DataSkipError(str(error)) from error
 
     def _snapshot(self) -> Snapshot | None:
-        try:
+        with _store_errors():
             return self._store.snapshot()
-        except StoreError as error:
-            raise DataSkipError(str(error)) from error
 
     def _tidy(self) -> None:
         """Drops the rows of files that are gone or changed, once they outnumber the others."""
@@ -279,7 +243,17 @@ class Table:
         _, keys = self._state().list()
         live = set(keys) & set(snapshot.files) if snapshot else set()
         if snapshot and snapshot.rows > 2 * len(live) + 1000:
-            self._store.compact({key for key in live if key is not None})
+            with _store_errors():
+                self._store.compact({key for key in live if key is not None})
+
+
+@contextmanager
+def _store_errors() -> Iterator[None]:
+    """Within, what is wrong with the store is a DataSkipError."""
+    try:
+        yield
+    except StoreError as error:
+        raise DataSkipError(str(error)) from error
 
 
 def _stored(index: Index, definitions: Mapping[str, Definition]) -> str | None:

@@ -95,7 +95,7 @@ def check_index(index: Index, rows: Rows, predicates: Iterable[str], spark: Spar
     skipping = enable(spark)
     with TemporaryDirectory(prefix="data-skip-check-") as temporary:
         folder = Path(temporary).resolve() / "table"
-        _deal(index, _table(rows), texts, folder, spark)
+        _write_layouts(index, _table(rows), texts, folder, spark)
         table = skipping.table(str(folder), format="parquet")
         store = skipping.catalog.store(table.root)
         try:
@@ -118,7 +118,7 @@ def _table(rows: Rows) -> pa.Table:
     return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
 
 
-def _deal(index: Index, rows: pa.Table, predicates: list[str], folder: Path, spark: SparkSession) -> None:
+def _write_layouts(index: Index, rows: pa.Table, predicates: list[str], folder: Path, spark: SparkSession) -> None:
     """Writes the rows into one folder, in every layout."""
     numbers = list(range(rows.num_rows))
     _write(rows.append_column(_ROW, pa.array(numbers)), folder.parent / "numbered" / "rows.parquet")

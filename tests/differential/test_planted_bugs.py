@@ -317,8 +317,8 @@ AT_QUERY = [
             RAW,
         ),
         ("return inner == target and value is not None", "return False", "affix", "NOT (s <=> 'q')"),
-        ("known = affix.part(affix.of(found), length)", "known = affix.of(found)", "affix", ("s LIKE 'abcde%'", "s LIKE '%bcdef'")),
-        ("_one_of([affix.part(text, length) for text in texts])", "_one_of(texts)", "affix", "s IN ('abcdef', 'r')"),
+        ("known = affix.cut_text(affix.of(found), length)", "known = affix.of(found)", "affix", ("s LIKE 'abcde%'", "s LIKE '%bcdef'")),
+        ("_one_of([affix.cut_text(text, length) for text in texts])", "_one_of(texts)", "affix", "s IN ('abcdef', 'r')"),
         (
             "case Affixes(text, _, whole=True) if len(text) < length:",
             "case Affixes(text, _, whole=True) if len(text) <= length:",

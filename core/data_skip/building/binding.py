@@ -48,7 +48,7 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm) -> Binding:
             raise DataSkipError(f"{index}: Spark does not understand {sql!r}: {first_line(error)}") from error
         if tree is None:
             raise DataSkipError(f"{index}: {sql!r} is more than an expression over one row (an aggregate, window, generator or subquery)")
-        if why := _unfit(decode(tree)):
+        if why := _why_no_record(decode(tree)):
             raise DataSkipError(f"{index}: {sql!r} {why}")
         trees.append(tree)
         types.append(selected.schema[0].dataType)
@@ -65,7 +65,7 @@ def _record_type(index: Index, types: Sequence[DataType]) -> pa.DataType:
     return pa.struct(dict(index.record_fields(tuple(physical_type(type_, alone=len(types) == 1) for type_ in given))))
 
 
-def _unfit(tree: Expression) -> str:
+def _why_no_record(tree: Expression) -> str:
     """Why no record can be made of an expression; "" where one can."""
     for node in tree.walk():
         if isinstance(node, Call) and node.is_subquery:

@@ -14,12 +14,12 @@ from data_skip.building.binding import Binding
 from data_skip.building.collect import Collected, collect, with_expressions
 from data_skip.building.lifting import lift
 from data_skip.building.progress import progress_bar
+from data_skip.building.source import TableState
 from data_skip.clause import Mask
 from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
 from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
-from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.store import DeltaStore, FileKey
@@ -28,7 +28,7 @@ from data_skip.store.delta import definition_field
 MALFORMED = "data_skip_malformed"
 _WITH_MALFORMED = ("csv", "json")
 _HOUR = 3_600_000
-_UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
+_CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
 
 
 @dataclass
@@ -70,23 +70,6 @@ class Target:
     store: DeltaStore
     jvm: Jvm
     state: Callable[[], TableState]
-
-
-@dataclass(frozen=True)
-class TableState:
-    """A table at one moment: how Spark reads it, and its files."""
-
-    frame: DataFrame
-    root: str
-    scan: Scan
-
-    def list(self) -> tuple[Listing, list[FileKey | None]]:
-        """The listing and the identity of each file, by its path relative to the root; None for one that lies elsewhere."""
-        listing = Listing.now(self.scan)
-        start = f"{self.root}/"
-        pairs = zip(listing.paths, listing.identities, strict=True)
-        keys = [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
-        return listing, keys
 
 
 def index_files(
@@ -194,13 +177,13 @@ def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.
     """The records of an index as one column, those that do not fit their own fields as unknown ones; and why, "" where all fit."""
     try:
         return pa.array(records, type_), ""
-    except _UNFIT:
+    except _CONVERSION_ERRORS:
         fitting: list[Record | None] = []
         why = ""
         for record in records:
             try:
                 fitting.append(pa.array([record], type_)[0].as_py())
-            except _UNFIT as error:
+            except _CONVERSION_ERRORS as error:
                 why = why or f"a record does not fit its fields: {error}"
                 fitting.append({})
         return pa.array(fitting, type_), why

@@ -27,7 +27,7 @@ class Listing:
         return cls(scan.java.listing(), scan)
 
     @classmethod
-    def asked_about(cls, java: Any) -> Listing:
+    def of(cls, java: Any) -> Listing:
         """A Listing of the JVM, with the scan that it is of."""
         return cls(java, Scan(java.scan()))
 
@@ -46,29 +46,17 @@ class Listing:
         """Their size."""
         return int(self.java.bytes())
 
-    def present(self, snapshot: Snapshot, root: str) -> Mask:
+    def present(self, snapshot: Snapshot, root: str) -> ListedVersions:
         """Which file versions of an index's snapshot, of the table at this root, are listed."""
-        bits = self.java.present(snapshot.id)
-        if bits is None:
-            bits = self.java.present(snapshot.id, root, snapshot.versions_text())
-        return _flags(bits, len(snapshot.files))
-
-    def directories(self, count: int) -> npt.NDArray[np.int32]:
-        """For each of the `count` file versions that `present` was last asked about the number of its directory; -1 where not listed."""
-        return np.frombuffer(bytes(self.java.directories(count)), dtype=">i4").astype(np.int32)
+        java = self.java.present(snapshot.id)
+        if java is None:
+            java = self.java.present(snapshot.id, root, snapshot.versions_text())
+        return ListedVersions(java, len(snapshot.files))
 
     def partition_values(self, column: Column) -> list[Any]:
         """The value of a partition column in each directory, as literals have them."""
         encoded = json.loads(self.java.partitionValues(column.path[0]))
         return [decode_value(value) for value in encoded]
-
-    def skip(self, versions: Mask) -> Mask:
-        """Takes away listed file versions of the snapshot that `present` was last asked about.
-
-        A file that has changed since it was listed stays; returns those that were taken away.
-        """
-        changed = self.java.skip(np.packbits(versions, bitorder="little").tobytes())
-        return versions & ~_flags(changed, len(versions))
 
     def keep_all(self) -> None:
         """Takes back what was taken away."""
@@ -105,6 +93,24 @@ class Listing:
         """Size and modification time (ms) of each file."""
         pairs = np.frombuffer(bytes(self.java.identities()), dtype=">i8").reshape(-1, 2)
         return [(int(size), int(modified)) for size, modified in pairs]
+
+
+class ListedVersions:
+    """The file versions of one snapshot, as a listing has them: what `Listing.present` gives."""
+
+    def __init__(self, java: Any, count: int) -> None:
+        self._java = java
+        self.count = count
+        self.mask = _flags(java.bits(), count)  # which of them are listed
+
+    def directories(self) -> npt.NDArray[np.int32]:
+        """For each file version the number of its directory (see `Listing.partition_values`); -1 where it is not listed."""
+        return np.frombuffer(bytes(self._java.directories(self.count)), dtype=">i4").astype(np.int32)
+
+    def skip(self, versions: Mask) -> Mask:
+        """Takes away listed file versions from the listing. A file that has changed since it was listed stays; returns those taken away."""
+        changed = self._java.skip(np.packbits(versions, bitorder="little").tobytes())
+        return versions & ~_flags(changed, self.count)
 
 
 def _flags(bits: bytes, count: int) -> Mask:

@@ -73,7 +73,7 @@ class _Affix(Index):
         queries = self._queries(strings.to_pylist())
         needed = [self._files_read(strings, files, query) for query in queries]
         for length in _LENGTHS:
-            read = [self._files_read(strings, files, self.part(query, length)) for query in queries]
+            read = [self._files_read(strings, files, self.cut_text(query, length)) for query in queries]
             if (
                 geometric_mean([(1 + (n - 1) * scale) / (1 + (r - 1) * scale) for n, r in zip(needed, read, strict=True)])
                 >= _METADATA_FACTOR
@@ -84,7 +84,7 @@ class _Affix(Index):
     def _queries(self, strings: list[str]) -> list[str]:
         random = Random(0)
         values = random.choices(sorted(filter(None, strings)) or [""], k=_QUERIES)
-        return [self.part(value, random.randint(1, max(1, len(value)))) for value in values]
+        return [self.cut_text(value, random.randint(1, max(1, len(value)))) for value in values]
 
     def _files_read(self, strings: pa.Array, files: npt.NDArray[np.int64], query: str) -> int:
         return len(np.unique(files[self.matches(strings, query).to_numpy(zero_copy_only=False)]))
@@ -93,7 +93,7 @@ class _Affix(Index):
         """What a predicate says of this end of a string."""
         raise NotImplementedError
 
-    def part(self, text: str, length: int) -> str:
+    def cut_text(self, text: str, length: int) -> str:
         """The affix of a string, of so many code points or fewer."""
         raise NotImplementedError
 
@@ -127,7 +127,7 @@ class Prefix(_Affix):
     def of(self, found: Affixes) -> str:
         return found.prefix
 
-    def part(self, text: str, length: int) -> str:
+    def cut_text(self, text: str, length: int) -> str:
         return text[:length]
 
     def cut(self, strings: pa.Array, length: int) -> pa.Array:
@@ -145,7 +145,7 @@ class Suffix(_Affix):
     def of(self, found: Affixes) -> str:
         return found.suffix
 
-    def part(self, text: str, length: int) -> str:
+    def cut_text(self, text: str, length: int) -> str:
         return text[-length:]
 
     def cut(self, strings: pa.Array, length: int) -> pa.Array:
@@ -179,7 +179,7 @@ def _test(node: Expression, target: Expression, affix: _Affix) -> Test | None:
         case Call("IsNotNull", [inner]) if inner == target:
             return _all
         case Call("In", [inner, *constants]) if inner == target and (texts := _strings(constants)) is not None:
-            return _one_of([affix.part(text, length) for text in texts])
+            return _one_of([affix.cut_text(text, length) for text in texts])
         case Call("Not", [inner]):
             return _negated(inner, target, affix)
         case Call("If", [Call("IsNull", [inner]), Literal(False | None), cut]) if inner == target:  # as Spark asks right(x, 3) = 'abc'
@@ -189,7 +189,7 @@ def _test(node: Expression, target: Expression, affix: _Affix) -> Test | None:
     found = affixes(node, target)
     if found is None:
         return None
-    known = affix.part(affix.of(found), length)
+    known = affix.cut_text(affix.of(found), length)
     if found.whole:
         return _one_of([known])
     return (lambda stored: affix.matches(stored, known)) if known else None
@@ -214,8 +214,8 @@ def _cut(node: Expression, target: Expression, affix: _Affix) -> Test | None:
                 or any(c.value is None for c in constants if isinstance(c, Literal))
             ):
                 return None
-            ends = _one_of([affix.part(text, length) for text in texts if len(text) == n])
-            whole = _one_of([affix.part(text, length) for text in texts if len(text) < n])
+            ends = _one_of([affix.cut_text(text, length) for text in texts if len(text) == n])
+            whole = _one_of([affix.cut_text(text, length) for text in texts if len(text) < n])
             return lambda stored: pc.or_(whole(stored), ends(affix.cut(stored, min(n, length))))
     return None
 

@@ -47,8 +47,9 @@ class MetricDistance(Index):
 
     metric: "levenshtein" (Spark's, with two arguments), "great_circle" (or "haversine") of a latitude and a longitude, as `great_circle`
     writes it, or the name of a registered function that *is a metric*: d(x, y) = d(y, x), d(x, z) <= d(x, y) + d(y, z), and NULL for NULL
-    only. `f(x, 'a')` for one column, `f(x, y, 1.0, 2.0)` for two. `margin`: by how much its rounding may break these rules, besides a
-    millionth of the distances. create_index refuses a function that breaks them on a sample.
+    only. `f(x, 'a')` for one column, `f(x, y, 1.0, 2.0)` for two. `margin`: by how much its rounding may break these rules,
+    in the unit of its distances (of "great_circle" metres, of "levenshtein" edits), besides a millionth of distances that are no whole
+    numbers. create_index refuses a function that breaks them on a sample.
 
     origin: a value, or a list of one for each column. Not given, it is chosen from a sample: of eight values, the one to which the
     distances differ least within files, compared with how they differ in the sample. It then belongs to the index, as if given.

@@ -40,7 +40,7 @@ class Callback:
         try:
             if what == "explain":
                 return _explained(Scan(java), catalog)
-            listing = Listing.asked_about(java)
+            listing = Listing.of(java)
             if what == "runtime_filters":
                 return "\n".join(unprofitable(listing, catalog.find, catalog.knowledge))
             self._decide(listing, catalog)

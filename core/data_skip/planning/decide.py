@@ -10,7 +10,7 @@ import numpy as np
 
 from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
 from data_skip.expression import Column
-from data_skip.files.listing import Listing
+from data_skip.files.listing import ListedVersions, Listing
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex, Index
 from data_skip.planning.catalog import Knowledge
@@ -34,8 +34,13 @@ class Verdict:
     snapshot: Snapshot
     decision: Decision
     records: Records
-    fresh: Mask  # listed in exactly the version that the record was collected from
+    listed: ListedVersions  # those that are listed in exactly the version that the record was collected from
     may_match: Mask
+
+    @property
+    def fresh(self) -> Mask:
+        """Which file versions are listed."""
+        return self.listed.mask
 
     @property
     def skippable(self) -> Mask:
@@ -57,7 +62,7 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
             report.notes.append(f"no index at {scan.roots[0]}: skipping.table({scan.roots[0]!r}).create_index(...) makes one")
         for root, snapshot in found:
             verdict = _judge(listing, root, snapshot, knowledge, report.notes)
-            skipped = listing.skip(verdict.skippable)
+            skipped = verdict.listed.skip(verdict.skippable)
             _explain(report, verdict, skipped, scan, knowledge)
     except Exception as error:  # the law: whatever fails, keeps the files
         listing.keep_all()
@@ -70,7 +75,7 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
 def unprofitable(listing: Listing, find: Find, knowledge: Knowledge) -> list[str]:
     """For each runtime filter of a scan (of a join, or a sub-query) why it is not worth running what it needs; "" where it is.
 
-    That reads `bytes`. It may save a part of what all that is known already leaves, which should be at `least` so much, and nothing
+    That reads `bytes`. It may save a part of what all that is known already leaves, which should be `least_scan_bytes` or more, and nothing
     where no index is about its columns.
     """
     found = find(listing.scan.roots)
@@ -85,7 +90,7 @@ def unprofitable(listing: Listing, find: Find, knowledge: Knowledge) -> list[str
         skippable = _judge(listing, root, snapshot, knowledge, []).skippable
         files, size = files - int(skippable.sum()), size - int(snapshot.sizes[skippable].sum())
     for i, runtime_filter in enumerate(runtime_filters):
-        if not reasons[i] and (files < 2 or size < runtime_filter["least"]):
+        if not reasons[i] and (files < 2 or size < runtime_filter["least_scan_bytes"]):
             left = f"{files:,} files with {human(size)}"
             reasons[i] = f"that may read {human(runtime_filter['bytes'])}, and other predicates leave {left}"
     return reasons
@@ -98,12 +103,12 @@ def _judge(listing: Listing, root: str, snapshot: Snapshot, knowledge: Knowledge
     used = {field.index for clause in clauses for field in clause.fields()}
     partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
     files = len(snapshot.files)
-    fresh = listing.present(snapshot, root)
-    records = Records(snapshot.records(used - partitions.keys()) | partition_records(listing, partitions, files))
+    listed = listing.present(snapshot, root)
+    records = Records(snapshot.records(used - partitions.keys()) | partition_records(listing, listed, partitions))
     may_match = survivors(decision.clause, records, files)
     if decision.same_reader:
         may_match &= snapshot.row_counts != 0
-    return Verdict(snapshot, decision, records, fresh, may_match)
+    return Verdict(snapshot, decision, records, listed, may_match)
 
 
 def _explain(report: ScanReport, verdict: Verdict, skipped: Mask, scan: Scan, knowledge: Knowledge) -> None:
@@ -117,15 +122,15 @@ def _explain(report: ScanReport, verdict: Verdict, skipped: Mask, scan: Scan, kn
     report.rows_known += int(np.nansum(snapshot.row_counts[fresh]))
     report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & ~skipped]))
     for leaf in decision.leaves:
-        told = PredicateReport(scan.sql(leaf.node))
+        line = PredicateReport(scan.sql(leaf.node))
         if leaf.clause is ALWAYS_TRUE:
-            told.why_not = why_no_clause(leaf.node, decision.indexes, knowledge.filters, knowledge.kinds)
+            line.why_not = why_no_clause(leaf.node, decision.indexes, knowledge.filters, knowledge.kinds)
         else:
-            told.clause = str(leaf.clause)
-            told.files_skipped_alone = int((fresh & ~survivors(leaf.clause, verdict.records, len(fresh))).sum())
-            if not told.files_skipped_alone:
-                told.why_none = why_no_file(leaf.node, leaf.clause, verdict.records, fresh, scan)
-        report.predicates.append(told)
+            line.clause = str(leaf.clause)
+            line.files_skipped_alone = int((fresh & ~survivors(leaf.clause, verdict.records, len(fresh))).sum())
+            if not line.files_skipped_alone:
+                line.why_none = why_no_file(leaf.node, leaf.clause, verdict.records, fresh, scan)
+        report.predicates.append(line)
 
 
 def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str]) -> Decision:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from data_skip.data_types import arrow_type
 from data_skip.expression import Column, Expression, Opaque, conjuncts
-from data_skip.files.listing import Listing
+from data_skip.files.listing import ListedVersions, Listing
 from data_skip.index import BoundIndex
 from data_skip.indexes.min_max import MinMax
 
@@ -37,9 +37,9 @@ def partition_values(predicate: Expression) -> dict[str, BoundIndex]:
     return found
 
 
-def records(listing: Listing, indexes: Mapping[str, BoundIndex], versions: int) -> dict[str, pa.StructArray]:
-    """Records as MinMax has them, of the file versions that `listing.present` was last asked about; null where one is not listed."""
-    directories = listing.directories(versions) if indexes else np.empty(0)
+def records(listing: Listing, listed: ListedVersions, indexes: Mapping[str, BoundIndex]) -> dict[str, pa.StructArray]:
+    """Records as MinMax has them, of the file versions of a snapshot; null where one is not listed."""
+    directories = listed.directories() if indexes else np.empty(0)
     of_version = pa.array(directories, mask=directories < 0)
     return {name: _records(listing, index).take(of_version) for name, index in indexes.items()}
 

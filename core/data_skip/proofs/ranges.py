@@ -25,8 +25,10 @@ from data_skip.expression import Call, Expression, Literal
 from data_skip.proofs.narrowing import rule_of
 
 _KNOWN, _VALUES, _NULL, _NAN = 1, 2, 4, 8  # see Ranges.mayBe
-_COMPARISONS = ("EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "In", "StartsWith")
-_LOGIC = (*_COMPARISONS, "And", "Or", "Not", "IsNull", "IsNotNull", "IsNaN", "Greatest", "Least", "Coalesce", "If", "CaseWhen")
+_COMPARISONS = ("LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual")
+_MONOTONE = (*_COMPARISONS, "And", "Or", "Not", "IsNull", "IsNotNull", "IsNaN", "Greatest", "Least")  # in each operand, always
+_BY_CASES = ("EqualTo", "EqualNullSafe", "In", "StartsWith", "Coalesce", "If", "CaseWhen")  # Ranges.java says of each what it may be
+_LOGIC = _MONOTONE + _BY_CASES
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def within_ranges(
     """Whether a leaf may be true in a file; None where nothing can be told. `constant_only`: ask about files of one value only."""
     if node.source is None or not node.deterministic or any(isinstance(n, Call) and n.name == "PythonUDF" for n in node.walk()):
         return None
-    claims = Claims()
+    claims = Claims(monotone=_MONOTONE)
     monotone = _describe(node, known, spark, claims) and not constant_only
     if not claims.targets or not (monotone or _all_known(node, known)):
         return None
@@ -86,14 +88,14 @@ def _describe(node: Expression, known: Mapping[Expression, Bounds], spark: Spark
         return isinstance(node, Literal)
     parts = [_describe(child, known, spark, claims) for child in node.operands]
     if node.name in _LOGIC:
-        return _told(node.name, parts)
+        return _has_range(node.name, parts)
     rule = rule_of(node, spark) if all(parts) and not node.source.negated else None
     if rule is not None:
         claims.rules[node.source.id] = rule
     return rule is not None
 
 
-def _told(name: str, parts: list[bool]) -> bool:
+def _has_range(name: str, parts: list[bool]) -> bool:
     """Whether a node of `_LOGIC` has a range, from which of its operands have one."""
     match name:
         case "And" | "Or":

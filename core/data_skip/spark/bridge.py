@@ -96,7 +96,7 @@ class Scan:
         """See ask_spark.Spark."""
         assert node.source is not None
         rules = {number: {name: value for name, value in asdict(rule).items() if value} for number, rule in claims.rules.items()}
-        program = json.dumps({"targets": list(claims.targets.values()), "rules": rules})
+        program = json.dumps({"targets": list(claims.targets.values()), "rules": rules, "monotone": claims.monotone})
         answer = self.java.ranges(program).mayBe(node.source.id, not node.source.negated, _stream(columns))
         return np.frombuffer(answer, dtype=np.uint8) == 1
 

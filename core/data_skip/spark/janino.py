@@ -12,14 +12,14 @@ from typing import Any
 
 
 @cache
-def load(gateway: Any, package: str, sources: tuple[str, ...]) -> Any:
+def load(gateway: Any, package: str, sources: tuple[str, ...], other: Any = None) -> Any:
     """The class of the last of some sources of a Python package, as `("spark/Plans.java", "spark/Shim.java")`.
 
-    In order of use: each class sees those before it, through the class loader that is its parent. Their Java package has the name
-    of the Python package. Compiled once for each JVM.
+    In order of use: each class sees those before it, through the class loader that is its parent, and what the `other` class sees.
+    Their Java package has the name of the Python package. Compiled once for each JVM.
     """
     jvm = gateway.jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader = other.getClassLoader() if other is not None else jvm.java.lang.Thread.currentThread().getContextClassLoader()
     for source in sources:
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(loader)

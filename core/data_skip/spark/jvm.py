@@ -14,18 +14,18 @@ from data_skip.spark.bridge import Scan
 from data_skip.spark.janino import instance, load
 
 SOURCES = tuple(
-    f"spark/{room}/{name}.java"
+    "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
-        ("plans", "Plans"),
+        ("", "Plans"),
         ("trees", "TreeEncoder"),
-        ("values", "TimeZones Conditions Domain Bisection AnsiForm"),
+        ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm"),
         ("trees", "ReadableSql"),
-        ("values", "Evaluator ValueRange Members Ranges"),
+        ("values", "Evaluator Members Ranges"),
         ("files", "KnownFiles Freshness Listing ChosenFiles"),
         ("plans", "SmallSide KeyPredicates RuntimeFilter"),
         ("files", "SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown SkippingRule"),
-        ("trees", "Shim"),
+        ("", "Shim"),
     )
     for name in names.split()
 )
@@ -86,6 +86,14 @@ def session_id(spark: SparkSession) -> str:
 def stopped(spark: SparkSession) -> bool:
     """Whether the session's JVM side is gone."""
     return spark.sparkContext._jsc is None
+
+
+def load_plugin(gateway: Any, package: str, sources: tuple[str, ...]) -> Any:
+    """The class of the last of some Java sources of a plugin's package, as `("RegionBoxes.java",)`; these may use `data_skip.Plans`.
+
+    In order of use: each class sees those before it. Their Java package has the name of the Python package. Compiled once for each JVM.
+    """
+    return load(gateway, package, sources, load(gateway, "data_skip", SOURCES))
 
 
 @cache

@@ -42,7 +42,7 @@ _KEYS = [
 ]
 _BASE = pa.schema([*_KEYS, pa.field("row_count", pa.int64())])
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
-_UNFIT = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
+_MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
 _TRIES = 20
 _ABSENT_SECONDS = 30.0  # for which a place on object storage, seen to hold no index, is not asked again
@@ -207,7 +207,7 @@ class DeltaStore:
     def _append(self, table: pa.Table) -> None:
         snapshot = self.snapshot()
         if snapshot is None:
-            if "://" not in self.location and _UNFIT.search(self.location):
+            if "://" not in self.location and _MISREAD.search(self.location):
                 advice = "rename it, or keep indexes elsewhere with data_skip.enable(spark, index_root=...)"
                 raise StoreError(
                     f"deltalake cannot write to {self.location!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"

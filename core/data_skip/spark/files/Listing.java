@@ -23,7 +23,6 @@ public final class Listing {
   private final scala.collection.immutable.Seq directories;
   private final List files = new ArrayList();
   private final byte[] keep;
-  private int[] slots;
 
   /** @param scan the FileIndex that gave these directories, for Python to ask. */
   public Listing(FileIndex scan, SparkSession session, scala.collection.immutable.Seq directories) {
@@ -94,45 +93,15 @@ public final class Listing {
     return total;
   }
 
-  /** Which file versions of a snapshot are listed, a bit each (the lowest first); null where the snapshot is not known here. */
-  public byte[] present(String snapshot) {
+  /** The listed file versions of a snapshot; null where the snapshot is not known here. */
+  public ListedVersions present(String snapshot) {
     KnownFiles known = KnownFiles.get(snapshot);
-    return known == null ? null : bits(slots(known));
+    return known == null ? null : new ListedVersions(known);
   }
 
-  /** As `present`, of a snapshot that is told here. */
-  public byte[] present(String snapshot, String root, byte[] versions) {
-    return bits(slots(KnownFiles.put(snapshot, root, versions)));
-  }
-
-  private int[] slots(KnownFiles known) {
-    int[] slots = new int[files.size()];
-    for (int i = 0; i < slots.length; i++) {
-      slots[i] = known.slot(Plans.uri(file(i).getPath()), file(i).getLen(), file(i).getModificationTime());
-    }
-    this.slots = slots;
-    return slots;
-  }
-
-  private static byte[] bits(int[] slots) {
-    BitSet bits = new BitSet();
-    for (int i = 0; i < slots.length; i++) if (slots[i] >= 0) bits.set(slots[i]);
-    return bits.toByteArray();
-  }
-
-  /** For each of the file versions that `present` was last asked about the number of its directory, -1 where it is not listed; big-endian ints. */
-  public byte[] directories(int versions) {
-    int[] result = new int[versions];
-    Arrays.fill(result, -1);
-    int next = 0;
-    for (int d = 0; d < directories.size(); d++) {
-      for (int end = next + ((PartitionDirectory) directories.apply(d)).files().size(); next < end; next++) {
-        if (slots[next] >= 0) result[slots[next]] = d;
-      }
-    }
-    ByteBuffer buffer = ByteBuffer.allocate(4 * versions);
-    buffer.asIntBuffer().put(result);
-    return buffer.array();
+  /** As `present`, of a snapshot whose file versions are given here. */
+  public ListedVersions present(String snapshot, String root, byte[] versions) {
+    return new ListedVersions(KnownFiles.put(snapshot, root, versions));
   }
 
   /** The value of a partition column in each directory, as TreeEncoder encodes literals: a JSON array. */
@@ -146,21 +115,6 @@ public final class Listing {
       result.add(TreeEncoder.value(values.isNullAt(field) ? null : values.get(field, type), type));
     }
     return Plans.json(result);
-  }
-
-  /**
-   * Takes away the listed files whose bit is set, in the snapshot that `present` was last asked about, unless they have changed
-   * since they were listed. Returns the bits of those that have.
-   */
-  public byte[] skip(byte[] versions) {
-    BitSet skipped = BitSet.valueOf(versions);
-    BitSet changed = new BitSet();
-    Freshness freshness = new Freshness(session.sessionState().newHadoopConf());
-    for (int i = 0; i < slots.length; i++) {
-      if (slots[i] < 0 || !skipped.get(slots[i])) continue;
-      if (freshness.holds(file(i))) keep[i] = 0; else changed.set(slots[i]);
-    }
-    return changed.toByteArray();
   }
 
   /** Takes back what was skipped. */
@@ -190,5 +144,51 @@ public final class Listing {
       if (!inside.isEmpty()) result.add(directory.copy(directory.values(), Plans.seq(inside)));
     }
     return Plans.seq(result);
+  }
+
+  /** Which file versions of one snapshot are listed. */
+  public final class ListedVersions {
+    private final int[] slots; // of each listed file its place in the snapshot, -1 where it has none
+
+    private ListedVersions(KnownFiles known) {
+      this.slots = new int[files.size()];
+      for (int i = 0; i < slots.length; i++) {
+        slots[i] = known.slot(Plans.uri(file(i).getPath()), file(i).getLen(), file(i).getModificationTime());
+      }
+    }
+
+    /** A bit for each file version of the snapshot, the lowest first: whether it is listed. */
+    public byte[] bits() {
+      BitSet bits = new BitSet();
+      for (int i = 0; i < slots.length; i++) if (slots[i] >= 0) bits.set(slots[i]);
+      return bits.toByteArray();
+    }
+
+    /** For each of the `count` file versions of the snapshot the number of its directory, -1 where it is not listed; big-endian ints. */
+    public byte[] directories(int count) {
+      int[] result = new int[count];
+      Arrays.fill(result, -1);
+      int next = 0;
+      for (int d = 0; d < directories.size(); d++) {
+        for (int end = next + ((PartitionDirectory) directories.apply(d)).files().size(); next < end; next++) {
+          if (slots[next] >= 0) result[slots[next]] = d;
+        }
+      }
+      ByteBuffer buffer = ByteBuffer.allocate(4 * count);
+      buffer.asIntBuffer().put(result);
+      return buffer.array();
+    }
+
+    /** Takes away the listed files whose bit is set, unless they have changed since they were listed. Returns the bits of those that have. */
+    public byte[] skip(byte[] versions) {
+      BitSet skipped = BitSet.valueOf(versions);
+      BitSet changed = new BitSet();
+      Freshness freshness = new Freshness(session.sessionState().newHadoopConf());
+      for (int i = 0; i < slots.length; i++) {
+        if (slots[i] < 0 || !skipped.get(slots[i])) continue;
+        if (freshness.holds(file(i))) keep[i] = 0; else changed.set(slots[i]);
+      }
+      return changed.toByteArray();
+    }
   }
 }

@@ -36,7 +36,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final Expression predicate;
   private final List runtimeFilters;
   private final String description;
-  private volatile String[] explained; // the execution that was told last, and what
+  private volatile String[] lastExplained; // the running query that asked last, and what it was told
 
   /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. */
   public SkippingFileIndex(LogicalRelation scan, Expression predicate, List runtimeFilters, BiFunction python) {
@@ -66,7 +66,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     Map json = new LinkedHashMap();
     json.put("columns", new ArrayList(filter.columns(columns)));
     json.put("bytes", new Long(filter.bytes()));
-    json.put("least", new Long(filter.least()));
+    json.put("least_scan_bytes", new Long(filter.leastScanBytes()));
     json.put("conditions", filter.encoded(columns));
     return json;
   }
@@ -213,9 +213,9 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
       try {
         Expression found = one.resolve(session());
         if (found != null) all = all == Literal$.MODULE$.TrueLiteral() ? found : new And(all, found);
-        notes.add(one.sql() + ": " + one.part() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
+        notes.add(one.sql() + ": " + one.side() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
       } catch (Exception e) {
-        notes.add(one.sql() + " is not used: running " + one.part() + " failed: " + e);
+        notes.add(one.sql() + " is not used: running " + one.side() + " failed: " + e);
       }
     }
     return all;
@@ -265,15 +265,15 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   /** The clause, for people. A running query asks for it at its start, at its end and at every step between: it is told the same text. */
   public String toString() {
     String execution = Plans.executionId(session());
-    String[] told = explained;
-    if (!execution.isEmpty() && told != null && execution.equals(told[0])) return told[1];
+    String[] last = lastExplained;
+    if (!execution.isEmpty() && last != null && execution.equals(last[0])) return last[1];
     try {
-      told = new String[] {execution, "skipping: " + python.apply("explain", this)};
+      last = new String[] {execution, "skipping: " + python.apply("explain", this)};
     } catch (Throwable unknown) {
       return "skipping: unknown";
     }
-    explained = told;
-    return told[1];
+    lastExplained = last;
+    return last[1];
   }
 
   /** Two scans may share one result when they list the same files for the same predicate. */

@@ -42,17 +42,17 @@ public final class RuntimeFilter {
   private final List conditions;
   private final LogicalPlan other;
   private final boolean scalar;
-  private final String unfit;
+  private final String unrepeatable;
 
-  private RuntimeFilter(List conditions, LogicalPlan other, boolean scalar, String unfit) {
+  private RuntimeFilter(List conditions, LogicalPlan other, boolean scalar, String unrepeatable) {
     this.conditions = conditions;
     this.other = other;
     this.scalar = scalar;
-    this.unfit = unfit;
+    this.unrepeatable = unrepeatable;
   }
 
   private RuntimeFilter with(List conditions) {
-    return new RuntimeFilter(conditions, other, scalar, unfit);
+    return new RuntimeFilter(conditions, other, scalar, unrepeatable);
   }
 
   /** What the conditions of a join ask of the rows of one side (`mine`), given the other; null where they ask nothing of both. */
@@ -63,7 +63,7 @@ public final class RuntimeFilter {
       boolean aboutBoth = meets(part, mine.outputSet()) && meets(part, other.outputSet());
       if (aboutBoth && part.deterministic() && !holds(part, PlanExpression.class)) both.add(part);
     }
-    return both.isEmpty() ? null : new RuntimeFilter(both, other, false, SmallSide.unfit(other));
+    return both.isEmpty() ? null : new RuntimeFilter(both, other, false, SmallSide.unrepeatable(other));
   }
 
   /** A predicate that compares with an uncorrelated scalar sub-query; null for another. */
@@ -73,7 +73,7 @@ public final class RuntimeFilter {
     Expression rest = KeyPredicates.replaced(predicate, found, new Literal(null, found.dataType()));
     if (!rest.deterministic() || subquery(rest) != null) return null;
     LogicalPlan query = (LogicalPlan) found.plan();
-    return new RuntimeFilter(Collections.singletonList(predicate), query, true, SmallSide.unfit(query));
+    return new RuntimeFilter(Collections.singletonList(predicate), query, true, SmallSide.unrepeatable(query));
   }
 
   private static ScalarSubquery subquery(Expression expression) {
@@ -118,7 +118,7 @@ public final class RuntimeFilter {
   }
 
   /** What is run, for people. */
-  public String part() {
+  public String side() {
     return scalar ? "the sub-query" : "the other side";
   }
 
@@ -132,18 +132,18 @@ public final class RuntimeFilter {
 
   /** Why the small side is not run at all; null where it may be. `spark.data_skip.join.maxBytes` is the most that it may read. */
   public String refusal(SQLConf conf) {
-    if (unfit != null) return part() + ": " + unfit;
+    if (unrepeatable != null) return side() + ": " + unrepeatable;
     long most = Long.parseLong(conf.getConfString("spark.data_skip.join.maxBytes", "33554432"));
-    return bytes() <= most ? null : part() + " may read " + bytes() + " bytes, more than spark.data_skip.join.maxBytes=" + most;
+    return bytes() <= most ? null : side() + " may read " + bytes() + " bytes, more than spark.data_skip.join.maxBytes=" + most;
   }
 
   /** Whether it may be run for a scan of so many bytes. */
   public boolean affordable(long scan) {
-    return refusal(SQLConf.get()) == null && least() <= scan;
+    return refusal(SQLConf.get()) == null && leastScanBytes() <= scan;
   }
 
   /** The bytes that a scan must have left to read. */
-  public long least() {
+  public long leastScanBytes() {
     return bytes() > Long.MAX_VALUE / LEAST_RATIO ? Long.MAX_VALUE : bytes() * LEAST_RATIO;
   }
 

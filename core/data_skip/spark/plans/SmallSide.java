@@ -59,8 +59,8 @@ public final class SmallSide {
     return RUNNING.get() != null;
   }
 
-  /** Why a plan is not fit to be run twice; null where it is. */
-  public static String unfit(LogicalPlan plan) {
+  /** Why a plan may give other rows when it is run again; null where it surely gives the same. */
+  public static String unrepeatable(LogicalPlan plan) {
     if (plan.isStreaming()) return "it is a stream";
     if (plan instanceof LogicalRelation) return fixed((LogicalRelation) plan) ? null : "it reads another source than a fixed list of files";
     boolean leaf = plan instanceof LocalRelation || plan instanceof Range || plan instanceof OneRowRelation || plan instanceof InMemoryRelation;
@@ -70,12 +70,12 @@ public final class SmallSide {
     }
     scala.collection.Iterator expressions = leaf ? scala.collection.Iterator$.MODULE$.empty() : plan.expressions().iterator();
     while (expressions.hasNext()) {
-      String why = unfit((Expression) expressions.next());
+      String why = unrepeatable((Expression) expressions.next());
       if (why != null) return why;
     }
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) {
-      String why = unfit((LogicalPlan) children.next());
+      String why = unrepeatable((LogicalPlan) children.next());
       if (why != null) return why;
     }
     return null;
@@ -88,7 +88,7 @@ public final class SmallSide {
     return location instanceof PartitioningAwareFileIndex;
   }
 
-  private static String unfit(Expression expression) {
+  private static String unrepeatable(Expression expression) {
     if (!expression.deterministic()) return "it is not deterministic";
     if (expression instanceof PythonUDF) return "it calls a Python function";
     if (expression instanceof PlanExpression) return "it holds a sub-query";
@@ -100,7 +100,7 @@ public final class SmallSide {
     }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
-      String why = unfit((Expression) children.next());
+      String why = unrepeatable((Expression) children.next());
       if (why != null) return why;
     }
     return null;

@@ -4,7 +4,6 @@ import java.time.LocalDate;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.temporal.IsoFields;
-import java.util.Map;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -36,16 +35,16 @@ public final class Conditions {
     return type instanceof DateType || type instanceof TimestampType || type instanceof TimestampNTZType;
   }
 
-  /** @param rule its conditions by name; a condition that is not made is absent.
+  /** @param rule whose conditions are looked at.
    * @param ends low and high (null where there is none) of each operand, and of the result; types likewise. */
-  public static boolean hold(Map rule, Object[][] ends, DataType[] types) {
-    ZoneId zone = rule.containsKey("zone") ? DateTimeUtils.getZoneId((String) rule.get("zone")) : ZoneOffset.UTC;
+  public static boolean hold(Claim rule, Object[][] ends, DataType[] types) {
+    ZoneId zone = rule.zone != null ? DateTimeUtils.getZoneId(rule.zone) : ZoneOffset.UTC;
     long earliest = Long.MAX_VALUE;
     long latest = Long.MIN_VALUE;
     for (int i = 0; i < ends.length; i++) {
       if (ends[i][0] == null) continue;
       boolean operand = i < ends.length - 1;
-      if (rule.containsKey("seconds") && types[i] instanceof LongType) {
+      if (rule.seconds && types[i] instanceof LongType) {
         for (int end = 0; end < 2; end++) {
           long seconds = ((Number) ends[i][end]).longValue();
           if (Math.abs(seconds / SECOND) > SECOND) return false;
@@ -53,25 +52,23 @@ public final class Conditions {
         }
         types[i] = DataTypes.TimestampType;
       }
-      if (rule.containsKey("finite") && !(isFinite(ends[i][0]) && isFinite(ends[i][1]))) return false;
-      if (rule.containsKey("nonzero") && i == 1 && sign(ends[i][0]) * sign(ends[i][1]) <= 0) return false;
-      if (rule.containsKey("shared") && i == 0 && !share(((Number) rule.get("shared")).intValue(), ends[i][0], ends[i][1])) return false;
-      if (i == 0 && !(oneQuotient(rule, ends[i], "truncated") && oneQuotient(rule, ends[i], "floored"))) return false;
+      if (rule.finite && !(isFinite(ends[i][0]) && isFinite(ends[i][1]))) return false;
+      if (rule.nonzero && i == 1 && sign(ends[i][0]) * sign(ends[i][1]) <= 0) return false;
+      if (rule.shared != 0 && i == 0 && !share(rule.shared, ends[i][0], ends[i][1])) return false;
+      if (rule.truncated != 0 && i == 0 && low(ends[i]) / rule.truncated != high(ends[i]) / rule.truncated) return false;
+      if (rule.floored != 0 && i == 0 && Math.floorDiv(low(ends[i]), rule.floored) != Math.floorDiv(high(ends[i]), rule.floored)) return false;
       if (!isTime(types[i])) continue;
-      long low = ((Number) ends[i][0]).longValue();
-      long high = ((Number) ends[i][1]).longValue();
-      long margin = rule.containsKey("text") && types[i] instanceof TimestampType ? DAY : 0; // of local years, which have no four digits beyond
+      long low = low(ends[i]);
+      long high = high(ends[i]);
+      long margin = rule.text && types[i] instanceof TimestampType ? DAY : 0; // of local years, which have no four digits beyond
       if (low < first(types[i]) + margin || high > last(types[i]) - margin) return false;
       if (types[i] instanceof TimestampType) {
         earliest = Math.min(earliest, operand ? low : low - DAY); // a local time that the clocks left out became one up to a day later
         latest = Math.max(latest, high);
       }
-      if (operand && rule.containsKey("period")) {
-        String period = (String) rule.get("period");
-        if (period(period, low, types[i], zone) != period(period, high, types[i], zone)) return false;
-      }
+      if (operand && rule.period != null && period(rule.period, low, types[i], zone) != period(rule.period, high, types[i], zone)) return false;
     }
-    boolean local = rule.containsKey("offset") || rule.containsKey("period");
+    boolean local = rule.offset || rule.period != null;
     return !local || earliest > latest || TimeZones.oneOffset(zone, earliest, latest);
   }
 
@@ -81,12 +78,12 @@ public final class Conditions {
     return start.numChars() == count && start.equals(((UTF8String) high).substring(0, count));
   }
 
-  private static boolean oneQuotient(Map rule, Object[] ends, String how) {
-    if (!rule.containsKey(how)) return true;
-    long by = ((Number) rule.get(how)).longValue();
-    long low = ((Number) ends[0]).longValue();
-    long high = ((Number) ends[1]).longValue();
-    return how.equals("floored") ? Math.floorDiv(low, by) == Math.floorDiv(high, by) : low / by == high / by;
+  private static long low(Object[] ends) {
+    return ((Number) ends[0]).longValue();
+  }
+
+  private static long high(Object[] ends) {
+    return ((Number) ends[1]).longValue();
   }
 
   private static boolean isFinite(Object value) {

@@ -2,8 +2,6 @@ package data_skip;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.math.BigInteger;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -17,24 +15,21 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.InSet;
-import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.TimestampType;
 
 /**
  * For each file: which values a node of the query may have there, from the ranges of some sub-expressions ("targets") in the file.
  *
  * A function that is monotone in each operand, the others being held, takes its extremes over a box of operands at corners of the
  * box: they are evaluated by Spark. NULL, NaN and the places where a function turns are corners of their own. Which functions
- * are monotone, and when, is told by Python (monotone.py); comparisons and the logic of three values are, by themselves. Where all
+ * are monotone, and when, is told by Python (monotone.py); of =, IN, CASE and their like it is said here. Where all
  * targets below a node have one value in a file, the node is evaluated, whatever it is.
  */
 public final class Ranges {
   private static final int MOST_CORNERS = 243;
-  private static final Set ORDERED = new HashSet(Arrays.asList(new String[] {
-      "And", "Or", "Not", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "IsNull", "IsNotNull", "IsNaN", "Greatest", "Least"}));
+  private static final ObjectMapper JSON = new ObjectMapper();
 
   /** An expression, prepared for many files. */
   private final class Node {
@@ -43,7 +38,7 @@ public final class Ranges {
     final DataType type;
     final scala.math.Ordering ordering; // null where values of the type have none
     final Node[] children;
-    final Map rule; // null where Python claims nothing
+    final Claim rule; // null where Python claims nothing
     final boolean constant;
     int target = -1;
     final Set targets = new HashSet();
@@ -56,7 +51,7 @@ public final class Ranges {
       this.name = expression.getClass().getSimpleName();
       this.type = expression.dataType();
       this.ordering = orderingOf(type);
-      this.rule = (Map) rules.get(expression);
+      this.rule = (Claim) rules.get(expression);
       if (targetOf.containsKey(expression)) target = ((Integer) targetOf.get(expression)).intValue();
       List below = new ArrayList();
       if (target < 0) {
@@ -69,13 +64,13 @@ public final class Ranges {
       for (int i = 0; i < children.length; i++) targets.addAll(children[i].targets);
       this.constant = targets.isEmpty() && expression.foldable();
       this.whole = evaluator.bound(expression, targetReferences);
-      if (target < 0 && (rule != null || ORDERED.contains(name))) {
+      if (target < 0 && (rule != null || monotone.contains(name))) {
         List references = new ArrayList();
         for (int i = 0; i < children.length; i++) {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
         }
         Expression copy = (Expression) expression.withNewChildren(Plans.seq(references));
-        this.step = rule != null && rule.containsKey("checked") ? AnsiForm.of(copy) : copy;
+        this.step = rule != null && rule.checked ? AnsiForm.of(copy) : copy;
       }
       if (name.equals("InSet")) this.members = new Members(((InSet) expression).hset().iterator(), children[0].ordering);
       if (name.equals("In")) this.members = listed();
@@ -150,9 +145,9 @@ public final class Ranges {
         if (operands[i] == null) return null;
         options.add(cornersAndTurns(operands[i], i));
       }
-      ValueRange found = overProduct(step, options, rule != null && !rule.containsKey("cuts"));
+      ValueRange found = overProduct(step, options, rule != null && rule.cuts == null);
       if (found == null || rule == null) return found;
-      widen(found);
+      rule.widen(found, type);
       return holds(operands, found) ? found : null;
     }
 
@@ -201,9 +196,9 @@ public final class Ranges {
 
     private List cornersAndTurns(ValueRange operand, int i) {
       List options = operand.corners(children[i].type);
-      if (rule == null || !rule.containsKey("cuts") || operand.low == null || children[i].constant) return options;
+      if (rule == null || rule.cuts == null || operand.low == null || children[i].constant) return options;
       DataType type = children[i].type;
-      for (Iterator cuts = ((List) rule.get("cuts")).iterator(); cuts.hasNext();) {
+      for (Iterator cuts = rule.cuts.iterator(); cuts.hasNext();) {
         BigInteger cut = new BigInteger(cuts.next().toString());
         Object before = Domain.value(cut.subtract(BigInteger.ONE), type);
         Object after = Domain.value(cut, type);
@@ -247,42 +242,24 @@ public final class Ranges {
       found.addAll(next, ordering);
       return true;
     }
-
-    /** By as much as the function may turn between the corners. */
-    private void widen(ValueRange range) {
-      if (range.low == null) return;
-      if (rule.containsKey("inexact")) { // by less than one unit in the last place, of sinh and its like less than 2.5, at either of two points
-        for (int i = 0; i < 8; i++) {
-          range.low = new Double(Math.nextDown(((Double) range.low).doubleValue()));
-          range.high = new Double(Math.nextUp(((Double) range.high).doubleValue()));
-        }
-      }
-      if (rule.containsKey("slack")) {
-        double slack = ((Number) rule.get("slack")).doubleValue();
-        range.low = new Double(((Double) range.low).doubleValue() - slack);
-        range.high = new Double(((Double) range.high).doubleValue() + slack);
-      }
-      if (rule.containsKey("days")) {
-        ZoneId zone = type instanceof TimestampType ? DateTimeUtils.getZoneId((String) rule.get("zone")) : ZoneOffset.UTC;
-        int first = DateTimeUtils.microsToDays(((Long) range.low).longValue(), zone);
-        int last = DateTimeUtils.microsToDays(((Long) range.high).longValue(), zone);
-        range.low = new Long(DateTimeUtils.daysToMicros(first, zone));
-        range.high = new Long(DateTimeUtils.daysToMicros(last + 1, zone) - 1);
-      }
-    }
   }
 
   private final Evaluator evaluator;
+  private final Set monotone; // names of functions
   private final IdentityHashMap rules = new IdentityHashMap();
   private final IdentityHashMap targetOf = new IdentityHashMap();
   private final IdentityHashMap targetReferences = new IdentityHashMap();
   private final DataType[] types; // of the targets
   private ValueRange[] inputs; // of one file
 
-  /** @param program JSON: "targets", the numbers of each target's occurrences; "rules", what is claimed of a node by its number. */
+  /**
+   * @param program JSON: "targets", the numbers of each target's occurrences; "rules", what is claimed of a node by its number;
+   * "monotone", the names of functions that are monotone in each operand, always.
+   */
   public Ranges(Evaluator evaluator, String program) throws Exception {
     this.evaluator = evaluator;
-    Map json = (Map) new ObjectMapper().readValue(program, Map.class);
+    Map json = (Map) JSON.readValue(program, Map.class);
+    this.monotone = new HashSet((List) json.get("monotone"));
     List places = (List) json.get("targets");
     this.types = new DataType[places.size()];
     this.inputs = new ValueRange[types.length];
@@ -296,7 +273,7 @@ public final class Ranges {
     }
     for (Iterator claims = ((Map) json.get("rules")).entrySet().iterator(); claims.hasNext();) {
       Map.Entry claim = (Map.Entry) claims.next();
-      rules.put(evaluator.node(Integer.parseInt((String) claim.getKey())), claim.getValue());
+      rules.put(evaluator.node(Integer.parseInt((String) claim.getKey())), JSON.convertValue(claim.getValue(), Claim.class));
     }
   }
 
@@ -311,23 +288,11 @@ public final class Ranges {
     final Boolean sought = Boolean.valueOf(wanted);
     return Evaluator.answers(arrowStream, new Evaluator.Answer() {
       public byte of(InternalRow row) {
-        for (int t = 0; t < inputs.length; t++) inputs[t] = input(row, t, types[t]);
+        for (int t = 0; t < inputs.length; t++) inputs[t] = ValueRange.input(row, t, types[t]);
         ValueRange range = node.range();
         return (byte) (range == null || range.has(sought) ? 1 : 0);
       }
     });
-  }
-
-  private static ValueRange input(InternalRow row, int target, DataType type) {
-    int flags = row.getByte(3 * target + 2);
-    if ((flags & 1) == 0) return null;
-    ValueRange range = new ValueRange();
-    range.hasNull = (flags & 4) != 0;
-    range.hasNaN = (flags & 8) != 0;
-    if ((flags & 2) == 0) return range;
-    range.low = new BoundReference(3 * target, type, true).eval(row);
-    range.high = new BoundReference(3 * target + 1, type, true).eval(row);
-    return range.low == null || range.high == null ? null : range;
   }
 
   private static scala.math.Ordering orderingOf(DataType type) {

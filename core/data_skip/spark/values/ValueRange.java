@@ -3,6 +3,8 @@ package data_skip;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -23,6 +25,19 @@ public final class ValueRange {
     }
     range.hasNull = canBeNull;
     return range;
+  }
+
+  /** The range of a target in one file, from its three columns: smallest, largest, flags; see Ranges.mayBe. */
+  public static ValueRange input(InternalRow row, int target, DataType type) {
+    int flags = row.getByte(3 * target + 2);
+    if ((flags & 1) == 0) return null;
+    ValueRange range = new ValueRange();
+    range.hasNull = (flags & 4) != 0;
+    range.hasNaN = (flags & 8) != 0;
+    if ((flags & 2) == 0) return range;
+    range.low = new BoundReference(3 * target, type, true).eval(row);
+    range.high = new BoundReference(3 * target + 1, type, true).eval(row);
+    return range.low == null || range.high == null ? null : range;
   }
 
   public void add(Object value, scala.math.Ordering ordering) {

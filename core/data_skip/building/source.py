@@ -1,0 +1,91 @@
+"""A table as Spark reads it: how it is asked for, and what it is at one moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from data_skip.errors import DataSkipError
+from data_skip.files.listing import Listing
+from data_skip.spark.bridge import Scan
+from data_skip.spark.errors import SPARK_ERRORS, first_line
+from data_skip.spark.jvm import Jvm
+from data_skip.store import DeltaStore, FileKey, StoreError
+from data_skip.store.definition import BY_POSITION, SUPPORTED_FORMATS
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """How Spark is asked for a table: by its name in the catalog, or by a path with what `spark.read` takes."""
+
+    name: str
+    in_catalog: bool
+    format: str | None
+    schema: Any
+    options: dict[str, str]
+
+
+def as_indexed(source: TableSource, store: DeltaStore) -> TableSource:
+    """Without a format: the reader that an existing index was collected with."""
+    try:
+        snapshot = store.snapshot()
+    except StoreError:
+        return source
+    for definition in (snapshot.definitions if snapshot else {}).values():
+        reader, schema = definition.reader, source.schema
+        if schema is None and reader["format"] in BY_POSITION:
+            fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t, *_ in reader["columns"]]
+            schema = StructType.fromJson({"type": "struct", "fields": fields})
+        return replace(source, format=reader["format"], options={**reader["options"], **source.options}, schema=schema)
+    return source
+
+
+def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
+    """The table as it is now: with a listing of its own. DataSkipError where Spark cannot read it."""
+    try:
+        if source.in_catalog:
+            spark.catalog.refreshTable(source.name)
+            return spark.table(source.name)
+        reader = spark.read.options(**source.options)
+        if source.format:
+            reader = reader.format(source.format)
+        if source.schema is not None:
+            reader = reader.schema(source.schema)
+        return reader.load(source.name)
+    except SPARK_ERRORS as error:
+        hint = "" if source.format else "; give format=... if its files are not Parquet"
+        raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{hint}") from error
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A table at one moment: how Spark reads it, and its files."""
+
+    frame: DataFrame
+    root: str
+    scan: Scan
+
+    def list(self) -> tuple[Listing, list[FileKey | None]]:
+        """The listing and the identity of each file, by its path relative to the root; None for one that lies elsewhere."""
+        listing = Listing.now(self.scan)
+        start = f"{self.root}/"
+        pairs = zip(listing.paths, listing.identities, strict=True)
+        keys = [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
+        return listing, keys
+
+
+def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:
+    """The table as it is now. DataSkipError where Spark cannot read it, and for what is no table of files of a format that is supported."""
+    frame = frame_of(spark, source)
+    scan = jvm.scan(frame)
+    if scan is None:
+        raise DataSkipError(f"{source.name!r} is no table of files that Spark reads by itself (but a view, a stream, or another system's)")
+    roots = set(scan.roots[:1] if source.in_catalog else scan.roots)
+    if len(roots) != 1:
+        raise DataSkipError(f"{source.name!r} stands for {len(roots)} paths; an index belongs to one root folder: give that")
+    if scan.description["format"] not in SUPPORTED_FORMATS:
+        raise DataSkipError(f"format {scan.description['format']!r} is not supported; these are: {', '.join(SUPPORTED_FORMATS)}")
+    return TableState(frame, roots.pop(), scan)
