@@ -51,8 +51,9 @@ class MetricDistance(Index):
     in the unit of its distances (of "great_circle" metres, of "levenshtein" edits), besides a millionth of distances that are no whole
     numbers. create_index refuses a function that breaks them on a sample.
 
-    origin: a value of the column's type, or a list of one for each column. Not given, it is chosen from a sample: of eight values, the one to which the
-    distances differ least within files, compared with how they differ in the sample. It then belongs to the index, as if given.
+    origin: a value of the column's type, or a list of one for each column. Not given, it is chosen from a sample: of eight values, the
+    one to which the distances differ least within files, compared with how they differ in the sample. It then belongs to the index, as
+    if given.
     """
 
     fields = {}
