@@ -106,7 +106,7 @@ class Demo:
         self.spark, self.options = spark, options
         self.tables: set[str] = set()
         self.outlines = {name: outline for name, outline in read_countries().items() if name in REGIONS}
-        if "sedona" == options.only:
+        if options.only == "sedona":
             sedona.register_sedona(spark)
         geo_skip.register(spark)
         log_skip.register(spark)
