@@ -45,7 +45,7 @@ test-versions: .venv/.installed ## run the demo's first queries on the versions 
 	@for version in $(VERSIONS); do \
 		folder='$(CURDIR)'/.venv-$$version; \
 		if $(MAKE) --no-print-directory .venv-$$version/.installed; then \
-			PYTHONPATH=$$folder $(call python,.venv) -m pytest tests/smoke || exit 1; \
+			PYTHONPATH=$$folder $(call python,.venv) -m pytest tests/smoke/test_first_queries.py || exit 1; \
 		else \
 			echo "pyspark $$version cannot be installed: not tested"; \
 		fi; \

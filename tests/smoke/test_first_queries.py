@@ -37,7 +37,11 @@ def lakes(spark: SparkSession, skipping: data_skip.Skipping, tmp_path_factory: p
     spark.sql("DROP TEMPORARY VARIABLE India")
 
 
-@pytest.mark.parametrize("query", [GEO_QUERIES[0], *WEATHER_QUERIES[:2], *ACCESS_LOG_QUERIES[:2]], ids=lambda query: query.title[:30])
+@pytest.mark.parametrize(
+    "query",
+    [GEO_QUERIES[0], *WEATHER_QUERIES[:2], *ACCESS_LOG_QUERIES[:2]],
+    ids=["a region", "a box", "a threshold", "a beginning", "an ending"],
+)
 def test_rows_are_equal_and_files_are_skipped(lakes: None, spark: SparkSession, skipping: data_skip.Skipping, query: Query) -> None:
     outcome = compare(spark, skipping, query, repeats=1)
     assert outcome.rows_equal
