@@ -31,6 +31,7 @@ from sample_data.files import HERE
 from sample_data.queries import REGIONS, Query
 from sample_data.weather import write_weather
 
+WEATHER_REGIONS = 32  # half of what the generator makes by default: plain Spark, which opens every file, takes most of the demo's time
 INDEXES = {"weather": queries.weather_indexes, "access_log": queries.access_log_indexes, "busy_log": queries.busy_log_indexes}
 # Few queries of a few seconds, all different, with skipping and without: what a second compiler and parallel collectors cost comes late.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -143,7 +144,7 @@ class Demo:
         if not self.options.reuse:
             print(printing.heading(f"Table {name}"), flush=True)
             if name == "weather":
-                written = write_weather(folder)
+                written = write_weather(folder, WEATHER_REGIONS)
             elif name == "countries":
                 written = write_countries(folder)
             elif name == "access_log":
