@@ -3,6 +3,7 @@
 PYTHON ?= python3
 N ?= 20000
 BENCH ?= overhead
+VERSIONS ?= 4.1 4.2
 
 pip = $(1)/bin/python -m pip install --quiet --disable-pip-version-check
 # Without PYSPARK_PYTHON, Spark starts its workers with whatever python3 the PATH offers.
@@ -17,22 +18,38 @@ define install
 	@touch $(1)/.installed
 endef
 
-.PHONY: help install demo test test-newest lint format fuzz bench clean
+# ONLY=geo names tests/geo_skip; ONLY=joins a folder and a file; a path, or path::test, names itself.
+is_path = $(wildcard $(firstword $(subst ::, ,$(ONLY))))
+named = $(wildcard tests/$(ONLY) tests/$(ONLY)_skip tests/test_$(ONLY).py tests/*/test_$(ONLY).py)
+rooms = $(filter-out __pycache__,$(patsubst tests/%/.,%,$(wildcard tests/*/.)))
+nothing = no tests are called '$(ONLY)': give a path, or one of $(rooms:_skip=)
+selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing))))
+
+.PHONY: help install demo test test-newest test-versions lint format fuzz bench clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 install: .venv/.installed ## install into .venv, with the versions of constraints.txt
 
-demo: .venv/.installed ## index a small lake of real data and watch Spark skip most of it
-	@$(call python,.venv) -m sample_data.demo
-	@$(call python,.venv) -m sample_data.geo_demo
+demo: .venv/.installed ## index lakes of real data and watch Spark skip most of them; ONLY=geo, weather, logs or sedona
+	@$(call python,.venv) -m sample_data.demo $(if $(ONLY),--only=$(ONLY))
 
-test: .venv/.installed ## run the tests
-	@$(call python,.venv) -m pytest
+test: .venv/.installed ## run the tests; ONLY=geo, log, joins, traps, ... or a path: those
+	@$(call python,.venv) -m pytest $(selected)
 
-test-newest: .venv-newest/.installed ## run the same tests on the newest pyspark 4.x
-	@$(call python,.venv-newest) -m pytest
+test-newest: .venv-newest/.installed ## run the tests that depend on Spark's version on the newest pyspark 4.x
+	@$(call python,.venv-newest) -m pytest -m spark_version $(selected)
+
+test-versions: .venv/.installed ## run the demo's first queries on the versions of Spark between, as far as they can be had
+	@for version in $(VERSIONS); do \
+		folder='$(CURDIR)'/.venv-$$version; \
+		if $(MAKE) --no-print-directory .venv-$$version/.installed; then \
+			PYTHONPATH=$$folder $(call python,.venv) -m pytest tests/smoke/test_first_queries.py || exit 1; \
+		else \
+			echo "pyspark $$version cannot be installed: not tested"; \
+		fi; \
+	done
 
 lint: .venv/.installed ## check style, format and types
 	.venv/bin/ruff check
@@ -50,7 +67,7 @@ bench: .venv/.installed ## measure; BENCH=overhead (of planning), or another fil
 	@$(call python,.venv) -m benchmarks.$(BENCH)
 
 clean: ## remove the environments and everything that tools left behind
-	rm -rf .venv .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	rm -rf spark-warehouse metastore_db derby.log
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -64,3 +81,10 @@ clean: ## remove the environments and everything that tools left behind
 	@$(PYTHON) -m venv .venv-newest
 	@grep -Ev '^(pyspark|py4j)==' constraints.txt > .venv-newest/constraints.txt
 	$(call install,.venv-newest,.venv-newest/constraints.txt)
+
+# Spark alone: all else comes from .venv, which is why py4j must be the same.
+.venv-4.%/.installed:
+	@echo 'Installing pyspark 4.$* into .venv-4.$* (a minute or two)'
+	@rm -rf .venv-4.$*
+	@$(call pip,.venv) --target .venv-4.$* --no-deps 'pyspark==4.$*.*'
+	@touch $@

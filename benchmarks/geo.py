@@ -40,7 +40,7 @@ from geo_skip.cells import ids_of_points
 from sample_data import printing
 from sample_data.countries import read_countries
 from sample_data.demo import start_spark
-from sample_data.geo_demo import SEDONA
+from sample_data.sedona import JARS
 from sample_data.weather import write_weather
 
 QUARTERS = 8
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=3, help="timed runs of each query (%(default)s)")
     options = parser.parse_args(arguments)
     ensure_java()
-    spark = start_spark({"spark.jars.packages": SEDONA})
+    spark = start_spark({"spark.jars.packages": JARS})
     try:
         plain = spark.newSession()  # without Sedona's functions, for ours
         SedonaContext.create(spark)

@@ -43,7 +43,7 @@ def equality(outcome: Outcome) -> str:
     return "yes" if outcome.passed else "yes, but nothing was skipped"
 
 
-def one(number: int, outcome: Outcome) -> str:
+def one(number: int, total: int, outcome: Outcome) -> str:
     """One query: its text, and what it read with and without skipping."""
     sql = "\n".join("   " + line for line in outcome.query.sql.strip().splitlines())
     numbers = table(
@@ -70,7 +70,7 @@ def one(number: int, outcome: Outcome) -> str:
         ]
     )
     rows = f"   rows equal: {equality(outcome)} ({outcome.rows:,} row{'' if outcome.rows == 1 else 's'})"
-    return "\n".join([heading(f"{number}. {outcome.query.title}"), sql, "", numbers, rows])
+    return "\n".join([heading(f"{number} of {total}. {outcome.query.title}"), sql, "", numbers, rows])
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

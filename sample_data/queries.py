@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import geo_skip
 import log_skip
 from data_skip import Index, MinMax, Prefix, Suffix, ValueList
+from geo_skip import S2Covering
 
 BOT = "regexp_extract(user_agent, '([A-Za-z]+[Bb]ot)', 1)"
 
@@ -13,9 +15,9 @@ BOT = "regexp_extract(user_agent, '([A-Za-z]+[Bb]ot)', 1)"
 def weather_indexes() -> list[Index]:
     """The indexes over the table weather. MinMax and ValueList take any deterministic SQL expression."""
     return [
+        *geo_skip.recipe("lat", "lng"),
+        S2Covering("lat", "lng"),
         MinMax("temp"),
-        MinMax("lat"),
-        MinMax("lng"),
         MinMax("time"),
         Suffix("city", 4),
         ValueList("country"),
@@ -36,9 +38,65 @@ class Query:
     sql: str
 
 
-QUERIES = [
+REGIONS = ("India", "Switzerland", "Brazil", "Russia")  # SQL variables that hold the outlines
+
+GEO_QUERIES = [
     Query(
-        "The paper's query, with a box in place of ST_Contains: how hot is it in -pur?",
+        "How hot is it in India's cities that end in -pur? The variable India holds the country's outline (WKT)",
+        """
+SELECT max(temp) FROM weather
+WHERE ST_CONTAINS(India, lat, lng) AND city LIKE '%pur'""",
+    ),
+    *(
+        Query(
+            f"A {size} country: {name}",
+            f"""
+SELECT month(time), min(temp), max(temp) FROM weather
+WHERE ST_CONTAINS({name}, lat, lng)
+GROUP BY 1""",
+        )
+        for size, name in (("small", "Switzerland"), ("large", "Brazil"))
+    ),
+    Query(
+        "The largest, on both sides of the date line, and NOT: Russia's Arctic",
+        """
+SELECT count(DISTINCT station) FROM weather
+WHERE ST_CONTAINS(Russia, lat, lng) AND NOT (lat < 66.5)""",
+    ),
+    Query(
+        "A radius: within two degrees of Munich",
+        """
+SELECT station, city, max(temp) FROM weather
+WHERE ST_DISTANCE('POINT(11.58 48.14)', lat, lng) < 2
+GROUP BY 1, 2""",
+    ),
+    Query(
+        "A spatial join: the outlines are looked up first, then the files are chosen",
+        """
+SELECT name, max(temp) FROM weather JOIN countries ON ST_CONTAINS(outline, lat, lng)
+WHERE name IN ('Nepal', 'Peru')
+GROUP BY name""",
+    ),
+]
+
+SEDONA_QUERIES = [
+    Query(
+        "India's cities that end in -pur, with the functions of Apache Sedona",
+        """
+SELECT max(temp) FROM weather
+WHERE ST_Contains(ST_GeomFromWKT(India), ST_Point(lng, lat)) AND city LIKE '%pur'""",
+    ),
+    Query(
+        "A radius in metres, over the date line: within 500 km of Fiji's Taveuni",
+        """
+SELECT DISTINCT station, city FROM weather
+WHERE ST_DistanceSphere(ST_Point(-179.98, -16.8), ST_Point(lng, lat)) < 500000""",
+    ),
+]
+
+WEATHER_QUERIES = [
+    Query(
+        "A box in place of an outline, and cities that end in -pur",
         """
 SELECT max(temp) FROM weather
 WHERE lat BETWEEN 8 AND 36 AND lng BETWEEN 62 AND 88 AND city LIKE '%pur'""",
@@ -70,6 +128,9 @@ SELECT station, city, time, temp FROM weather
 WHERE NOT (temp BETWEEN -45 AND 113)
    OR (city LIKE '%pur' AND NOT (temp <= 105 OR country = 'MY'))""",
     ),
+]
+
+ACCESS_LOG_QUERIES = [
     Query(
         "The start of a path",
         """

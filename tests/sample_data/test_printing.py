@@ -8,10 +8,10 @@ import pytest
 
 from sample_data import printing
 from sample_data.comparing import Outcome
-from sample_data.queries import QUERIES
+from sample_data.queries import GEO_QUERIES
 
 GOOD = Outcome(
-    query=QUERIES[0],
+    query=GEO_QUERIES[0],
     files_read=3,
     files_total=512,
     bytes_read=51_234,
@@ -53,8 +53,8 @@ def test_columns_are_aligned() -> None:
 
 
 def test_a_query_is_printed_with_its_numbers() -> None:
-    text = printing.one(1, GOOD)
-    for part in ("max(temp)", "512", "99.4 % skipped", "50.0 KiB", "12.0 times as fast", "rows equal: yes (1 row)"):
+    text = printing.one(1, 9, GOOD)
+    for part in ("1 of 9. ", "max(temp)", "512", "99.4 % skipped", "50.0 KiB", "12.0 times as fast", "rows equal: yes (1 row)"):
         assert part in text
 
 
