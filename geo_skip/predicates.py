@@ -37,7 +37,6 @@ _RELATIONS = {
 _DISTANCES = ("ST_Distance", "ST_DistanceSphere", "ST_DistanceSpheroid")
 _POINTS = ("ST_Point", "ST_MakePoint", "ST_PointZ", "ST_PointM", "ST_PointZM")  # x and y come first
 _READERS = ("ST_GeomFromWKB", "ST_GeomFromEWKB", "ST_GeomFromWKT", "ST_GeomFromText", "ST_GeometryFromText", "ST_GeomFromGeoJSON")
-_EXACT_AS_DOUBLE = ("tinyint", "smallint", "int", "bigint", "float")  # bigint: rounded by Spark as by numpy
 _EARTH = 6371008.0  # metres, as Sedona has it
 _ELLIPSOID = 0.006  # distances on WGS 84 and on that sphere differ by less
 _ROUNDING = 1e-6
@@ -70,9 +69,9 @@ def answer(node: Expression, text: str, clause: Clause) -> Clause:
 
 
 def number(expression: Expression) -> Expression:
-    """A number without the cast to double that changes nothing about it."""
+    """A number without a cast to double, which changes nothing about it, or no more than boxes have as a margin."""
     match expression:
-        case Call("Cast", [inner]) if expression.type == "double" and inner.type in _EXACT_AS_DOUBLE:
+        case Call("Cast", [inner]) if expression.type == "double" and geometry.is_number(inner.type):
             return inner
     return expression
 
@@ -155,6 +154,8 @@ def _related(call: Call, negated: bool) -> Iterator[Asked]:
     if (sides := _sides(call)) is None:
         return
     region, place, about = sides
+    if call.name == "ST_Equals" and not region.solid:
+        return  # two geometries without interior are equal wherever they lie: their difference is empty
     if call.name == "ST_Disjoint":
         yield Asked(about, Meets(region) if negated else NotInside(region))
     elif not negated:
