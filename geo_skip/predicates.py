@@ -104,7 +104,7 @@ def _any(alternatives: Sequence[Expression], spark: Spark) -> Iterator[Asked]:
     subjects: list[Subject] = []
     for alternative in alternatives:
         match list(asked(alternative, spark)):
-            case [Asked(about, Meets(Region() as region))] if about in (subjects or [about]):
+            case [Asked(about, Meets(Region() as region, ()))] if about in (subjects or [about]):
                 subjects.append(about)
                 regions.append(region)
             case _:
@@ -154,10 +154,10 @@ def _related(call: Call, negated: bool) -> Iterator[Asked]:
     if (sides := _sides(call)) is None:
         return
     region, place, about = sides
-    if call.name == "ST_Equals" and not region.solid:
-        return  # two geometries without interior are equal wherever they lie: their difference is empty
     if call.name == "ST_Disjoint":
         yield Asked(about, Meets(region) if negated else NotInside(region))
+    elif call.name == "ST_Equals" and not negated:  # where one is invalid, JTS may find no difference to any other
+        yield from [Asked(about, Meets(region, ("invalid_count",)))] if region.solid else []
     elif not negated:
         yield Asked(about, Meets(region))
     elif place in _RELATIONS[call.name]:

@@ -37,7 +37,10 @@ class Question(Protocol):
     """See the top of this module. Boxes hold finite numbers."""
 
     by_parts: bool
-    also: ClassVar[tuple[str, ...]]
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        """The names of those counts."""
 
     def possible(self, boxes: Boxes) -> Mask:
         """Whether a geometry in each box may satisfy the predicate."""
@@ -127,8 +130,8 @@ class Meets:
     """The geometry has a point in common with the region: what most relations require."""
 
     region: Region | Regions
+    also: tuple[str, ...] = ()
     by_parts = True
-    also: ClassVar[tuple[str, ...]] = ()
 
     def possible(self, boxes: Boxes) -> Mask:
         return self.region.meets(boxes)
