@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 
 from geo_skip.cells import MAX_LEVEL, Ids, faces, lowest_bit, parents, ranges
-from geo_skip.geometry import Boxes, Mask, Shapes, widened
+from geo_skip.geometry import Boxes, Mask, Shapes, bounds, widened
 
 _FACE_BITS = 61
 
@@ -52,7 +52,7 @@ class Touching:
     """Whether a box has a point in common with one of many geometries; the envelope stands for one that is not valid."""
 
     def __init__(self, geometries: Shapes) -> None:
-        envelopes = shapely.box(*widened(shapely.bounds(geometries)).T)
+        envelopes = shapely.box(*widened(bounds(geometries)).T)
         self._tree = shapely.STRtree(np.where(shapely.is_valid(geometries), geometries, envelopes))
 
     def possible(self, boxes: Boxes) -> Mask:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,9 +15,8 @@ from data_skip.clause import Clause, Computed, Named, any_of
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Record
-from data_skip.plugin import EVERYTHING, Footer, ValueSet, jointly_satisfying, speak_of
-from geo_skip import geoparquet
-from geo_skip.geometry import Boxes, Mask, Places, within
+from data_skip.plugin import EVERYTHING, ValueSet, jointly_satisfying, speak_of
+from geo_skip.geometry import ROUNDING, Boxes, Mask, Places, is_exact
 from geo_skip.places import COUNTS, PlaceIndex, asked_of, or_elsewhere
 from geo_skip.predicates import answer
 from geo_skip.questions import overlapping
@@ -34,7 +34,7 @@ class GeoBox(PlaceIndex):
     """
 
     fields = {**dict.fromkeys(SIDES, pa.list_(pa.float64())), **COUNTS}
-    version = 2  # 1 did not count geometry whose centroid lies outside of its envelope as odd
+    version = 3  # 2 did not count invalid geometry, and took boxes from GeoParquet's metadata
 
     def __init__(self, *expressions: str, boxes: int = 4) -> None:
         if isinstance(boxes, bool) or not isinstance(boxes, int) or boxes < 1:
@@ -51,15 +51,6 @@ class GeoBox(PlaceIndex):
 
     def finish(self, record: Record) -> Record:
         return {**record, **_columns(covering(boxes_of(record), self.boxes))}
-
-    def lift(self, footer: Footer, expressions: tuple[Expression, ...]) -> Record | None:
-        """The boxes that a GeoParquet file's own metadata holds of its geometry."""
-        found = geoparquet.boxes(footer, expressions)
-        if found is None or not within(found, self.limits).all():
-            return None
-        # No geometry with a coordinate that is no number has the box that the file says it has; of empty geometry, and of geometry with its
-        # centroid elsewhere, it says nothing.
-        return {**_columns(covering(found, self.boxes)), "half_null_count": 0, "empty_count": None, "odd_count": 0}
 
     def _few(self, boxes: Boxes) -> Record:
         return _columns(covering(boxes, max(_IN_FLIGHT, 4 * self.boxes)))
@@ -96,12 +87,19 @@ def in_ranges(node: Expression, indexes: Indexes) -> Iterator[Clause]:
             said -= 1  # what is said of one coordinate, an operand says
         if said < 1 or lats.null or lngs.null:
             continue
-        boxes = _any_box(index, partial(_in_ranges, lngs, lats))
+        boxes = _any_box(index, partial(_in_ranges, lngs, lats, _rounding(*index.expressions)))
         yield Named(admits(index, node, indexes), any_of([boxes, index["odd_count"] > 0, index["half_null_count"] > 0]))
 
 
-def _in_ranges(lngs: ValueSet, lats: ValueSet, boxes: Boxes) -> Mask:
-    return overlapping(boxes[:, 0], boxes[:, 2], lngs) & overlapping(boxes[:, 1], boxes[:, 3], lats)
+def _in_ranges(lngs: ValueSet, lats: ValueSet, rounding: npt.NDArray[np.float64], boxes: Boxes) -> Mask:
+    wide = boxes + rounding * np.abs(boxes)
+    return overlapping(wide[:, 0], wide[:, 2], lngs) & overlapping(wide[:, 1], wide[:, 3], lats)
+
+
+def _rounding(lat: Expression, lng: Expression) -> npt.NDArray[np.float64]:
+    """By what share each side of a box is to be moved, so that it holds the numbers that were rounded to doubles."""
+    x, y = (0.0 if is_exact(side.type) else ROUNDING for side in (lng, lat))
+    return np.array([-x, -y, x, y])
 
 
 def _any_box(index: BoundIndex, test: Callable[[Boxes], Mask]) -> Clause:

@@ -25,7 +25,19 @@ _LARGEST = 1e60  # beyond, products of several coordinates may overflow
 ANYWHERE: Limits = (_LARGEST, _LARGEST)
 RELATIVE, ABSOLUTE = 1e-12, 1e-10  # of coordinates: far above the rounding of any formula in doubles, far below a millimetre in degrees
 
+ROUNDING = 2.0**-50  # relative: of a number that is no double, by Spark as by Arrow
+_DOUBLES = ("tinyint", "smallint", "int", "float", "double")
 UDT = ("udt GeometryUDT", "udt GeometryUDT$")  # Spark's own name of the type of geometry columns, and that of geometry constants
+
+
+def is_number(type_: str) -> bool:
+    """Whether a coordinate may be of this type."""
+    return is_exact(type_) or type_ == "bigint" or type_.startswith("decimal(")
+
+
+def is_exact(type_: str) -> bool:
+    """Whether every number of a type is a double. Others are rounded, by far less than the margin of boxes."""
+    return type_ in _DOUBLES
 
 
 def parse(value: str | bytes) -> Any:
@@ -64,12 +76,23 @@ def widened(boxes: Boxes) -> Boxes:
     return boxes + margin * np.array([-1.0, -1.0, 1.0, 1.0])
 
 
+def bounds(shapes: Shapes) -> Boxes:
+    """The box around all coordinates of each geometry (not empty). NaN where one is.
+
+    The envelope that libraries give leaves out NaN, and holes that lie outside of their polygon, which distances are measured to.
+    """
+    coordinates, owners = shapely.get_coordinates(shapes, return_index=True)
+    first = np.searchsorted(owners, np.arange(len(shapes)))
+    return np.concatenate([np.minimum.reduceat(coordinates, first), np.maximum.reduceat(coordinates, first)], axis=1)
+
+
 @dataclass(frozen=True)
 class Places:
     """The places of a batch, those that are somewhere, and how many others there were.
 
     Odd are those with a coordinate that is no number, or beyond limits, and geometry whose centroid lies outside of its envelope, as that
-    of a ring that crosses itself may.
+    of a ring that crosses itself may. Invalid ones are among the places, but what relations hold of them is not known: JTS takes a line of
+    equal points, or a polygon without area, for geometry without interior, that neither lies in nor meets what it lies in.
     """
 
     boxes: Boxes  # envelopes, or points as boxes without extent
@@ -77,6 +100,7 @@ class Places:
     half_null: int  # of a point, one coordinate is NULL: no place, but a row with a coordinate
     empty: int
     odd: int
+    invalid: int
 
 
 def points(lats: pa.Array, lngs: pa.Array, limits: Limits) -> Places:
@@ -85,26 +109,26 @@ def points(lats: pa.Array, lngs: pa.Array, limits: Limits) -> Places:
     x, y = x[~y_null & ~x_null], y[~y_null & ~x_null]
     boxes = np.stack([x, y, x, y], axis=1)
     usual = within(boxes, limits)
-    return Places(boxes[usual], None, half_null=int((y_null ^ x_null).sum()), empty=0, odd=int((~usual).sum()))
+    return Places(boxes[usual], None, half_null=int((y_null ^ x_null).sum()), empty=0, odd=int((~usual).sum()), invalid=0)
 
 
 def _doubles(array: pa.Array) -> tuple[npt.NDArray[np.float64], Mask]:
-    """The numbers of an array, as Spark casts them to doubles, and which of them are NULL."""
+    """The numbers of an array as doubles, and which of them are NULL. Large integers, and decimals, are off by `ROUNDING` at most."""
     nulls = array.is_null().to_numpy(zero_copy_only=False)
-    filled = array.fill_null(0) if array.null_count else array
-    return filled.to_numpy(zero_copy_only=False).astype(np.float64), nulls
+    numbers = array.cast(pa.float64(), safe=False)
+    return numbers.fill_null(0).to_numpy(zero_copy_only=False), nulls
 
 
 def shapes(array: pa.Array, limits: Limits) -> Places:
     """The geometry of a batch of text or bytes. NULLs are left out; an error where a value cannot be read."""
     found = np.array([parse(value) for value in array.drop_null().to_pylist()], dtype=object)
     some = found[~shapely.is_empty(found)]
-    boxes = shapely.bounds(some)
-    coordinates, owners = shapely.get_coordinates(some, return_index=True)
+    boxes = bounds(some)
     usual = within(boxes, limits)
-    usual[owners[~np.isfinite(coordinates).all(axis=1)]] = False  # bounds overlook NaN
     usual[usual] = _holding(boxes[usual], shapely.centroid(some[usual]))
-    return Places(boxes[usual], some[usual], half_null=0, empty=len(found) - len(some), odd=len(some) - int(usual.sum()))
+    placed = some[usual]
+    invalid = len(placed) - int(shapely.is_valid(placed).sum())
+    return Places(boxes[usual], placed, half_null=0, empty=len(found) - len(some), odd=len(some) - len(placed), invalid=invalid)
 
 
 def _holding(boxes: Boxes, points: Shapes) -> Mask:

@@ -13,8 +13,7 @@ from data_skip.clause import Clause, Computed
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex
-from geo_skip.geometry import ANYWHERE, within
-from geo_skip.places import NUMBERS
+from geo_skip.geometry import ANYWHERE, is_number, within
 from geo_skip.predicates import Asked, answer, asked, number
 
 _FIELDS = ("min", "max", "value_count", "nan_count")
@@ -23,7 +22,7 @@ _FIELDS = ("min", "max", "value_count", "nan_count")
 @filters.on()
 def in_the_box(node: Expression, indexes: Indexes) -> Iterator[Clause]:
     """Predicates about points whose two coordinates have a MinMax each: a file is one box."""
-    bound = [index for index in indexes.of(MinMax) if index.expression.type in NUMBERS]
+    bound = [index for index in indexes.of(MinMax) if is_number(index.expression.type)]
     for about in asked(node, indexes.spark) if len(bound) > 1 else ():
         if about.subject.point is None:
             continue

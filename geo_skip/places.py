@@ -14,19 +14,17 @@ from data_skip.expression import Expression
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex, Record
 from data_skip.plugin import Sample
-from geo_skip.geometry import ANYWHERE, UDT, Limits, Places, points, shapes
+from geo_skip.geometry import ANYWHERE, UDT, Limits, Places, is_number, points, shapes
 from geo_skip.predicates import Asked, asked
-from geo_skip.questions import Meets
 
-NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
-COUNTS = dict.fromkeys(("half_null_count", "empty_count", "odd_count"), pa.int64())
+COUNTS = dict.fromkeys(("half_null_count", "empty_count", "odd_count", "invalid_count"), pa.int64())
 
 
 class PlaceIndex(Index):
     """An index over the places of a file: of a latitude and a longitude, or of one geometry (WKB, WKT, GeoJSON or Sedona's own type).
 
     Beside what a subclass keeps of places, it counts rows that have none: of which just one coordinate is NULL, with empty geometry,
-    and with an odd one (see geometry.py), beyond `limits`.
+    and with an odd one (see geometry.py), beyond `limits`; and those with invalid geometry.
     """
 
     expression_count = None
@@ -38,8 +36,8 @@ class PlaceIndex(Index):
 
     def refuse(self, types: tuple[str, ...]) -> str | None:
         if len(types) == 2:
-            wrong = [type_ for type_ in types if type_ not in NUMBERS]
-            return f"a coordinate of type {wrong[0]} is not served; cast it to double, in the index and in queries" if wrong else None
+            wrong = [type_ for type_ in types if not is_number(type_)]
+            return f"a coordinate of type {wrong[0]} is no number; cast it to double, in the index and in queries" if wrong else None
         if types[0] in (*UDT, "binary", "string"):
             return None
         return f"values of type {types[0]} are no geometry: WKB, WKT, GeoJSON or Sedona's; or name two columns: latitude, longitude"
@@ -51,7 +49,8 @@ class PlaceIndex(Index):
 
     def collect(self, *values: pa.Array) -> Record:
         places = points(*values, self.limits) if len(values) == 2 else shapes(values[0], self.limits)
-        return {**self.kept(places), "half_null_count": places.half_null, "empty_count": places.empty, "odd_count": places.odd}
+        counts = (places.half_null, places.empty, places.odd, places.invalid)
+        return {**self.kept(places), **dict(zip(COUNTS, counts, strict=True))}
 
     def merge(self, a: Record, b: Record) -> Record:
         return {**self.joined(a, b), **{name: a[name] + b[name] for name in COUNTS}}
@@ -99,6 +98,5 @@ def _is_over(index: BoundIndex, about: Asked) -> bool:
 
 
 def or_elsewhere(clause: Clause, index: BoundIndex, about: Asked) -> Clause:
-    """A clause about what is kept of a file's places, or that a satisfying one may be among the others. Empty geometry meets nothing."""
-    counts = ["odd_count"] if isinstance(about.question, Meets) else ["odd_count", "empty_count"]
-    return any_of([clause, *(index[count] > 0 for count in counts)])
+    """A clause about what is kept of a file's places, or that a satisfying one may be among the others."""
+    return any_of([clause, *(index[count] > 0 for count in ("odd_count", *about.question.also))])

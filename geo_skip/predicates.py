@@ -37,7 +37,6 @@ _RELATIONS = {
 _DISTANCES = ("ST_Distance", "ST_DistanceSphere", "ST_DistanceSpheroid")
 _POINTS = ("ST_Point", "ST_MakePoint", "ST_PointZ", "ST_PointM", "ST_PointZM")  # x and y come first
 _READERS = ("ST_GeomFromWKB", "ST_GeomFromEWKB", "ST_GeomFromWKT", "ST_GeomFromText", "ST_GeometryFromText", "ST_GeomFromGeoJSON")
-_EXACT_AS_DOUBLE = ("tinyint", "smallint", "int", "bigint", "float")  # bigint: rounded by Spark as by numpy
 _EARTH = 6371008.0  # metres, as Sedona has it
 _ELLIPSOID = 0.006  # distances on WGS 84 and on that sphere differ by less
 _ROUNDING = 1e-6
@@ -70,9 +69,9 @@ def answer(node: Expression, text: str, clause: Clause) -> Clause:
 
 
 def number(expression: Expression) -> Expression:
-    """A number without the cast to double that changes nothing about it."""
+    """A number without a cast to double, which changes nothing about it, or no more than boxes have as a margin."""
     match expression:
-        case Call("Cast", [inner]) if expression.type == "double" and inner.type in _EXACT_AS_DOUBLE:
+        case Call("Cast", [inner]) if expression.type == "double" and geometry.is_number(inner.type):
             return inner
     return expression
 
@@ -105,7 +104,7 @@ def _any(alternatives: Sequence[Expression], spark: Spark) -> Iterator[Asked]:
     subjects: list[Subject] = []
     for alternative in alternatives:
         match list(asked(alternative, spark)):
-            case [Asked(about, Meets(Region() as region))] if about in (subjects or [about]):
+            case [Asked(about, Meets(Region() as region, ()))] if about in (subjects or [about]):
                 subjects.append(about)
                 regions.append(region)
             case _:
@@ -157,6 +156,8 @@ def _related(call: Call, negated: bool) -> Iterator[Asked]:
     region, place, about = sides
     if call.name == "ST_Disjoint":
         yield Asked(about, Meets(region) if negated else NotInside(region))
+    elif call.name == "ST_Equals" and not negated:  # where one is invalid, JTS may find no difference to any other
+        yield from [Asked(about, Meets(region, ("invalid_count",)))] if region.solid else []
     elif not negated:
         yield Asked(about, Meets(region))
     elif place in _RELATIONS[call.name]:

@@ -3,26 +3,28 @@
     class Question:
         possible(boxes)   False only where no geometry in the box satisfies the predicate
         certain(boxes)    True only where each part of the box is as possible as the box: no smaller box will tell more
+        also              the counts of further geometry that may satisfy it, wherever that lies
 
 "In the box" is meant for a geometry as a whole, its envelope. Where `by_parts` is true, also for the parts of a geometry that lie in
 several boxes: it does not satisfy the predicate if none of these boxes is possible.
 
 What is asked is planar, as Sedona's and shapely's functions are, but for distances on the sphere. A box is tested a little wider than
-it is. Empty geometry, and coordinates that are no finite numbers, are in no box: indexes count them, and keep their files.
+it is. Empty geometry, and coordinates that are no finite numbers, are in no box: indexes count them, and keep their files. Invalid
+geometry is in its box, and meets nothing outside of it; but that it lies in a region, or meets one, is not to be concluded from its box.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import shapely
 
 from data_skip.plugin import Interval, ValueSet
-from geo_skip.geometry import ABSOLUTE, RELATIVE, Boxes, Limits, Mask, Shapes, widened, within
+from geo_skip.geometry import ABSOLUTE, RELATIVE, Boxes, Limits, Mask, Shapes, bounds, widened, within
 
 Floats = npt.NDArray[np.float64]
 _POLYGONS = (3, 6)
@@ -35,6 +37,10 @@ class Question(Protocol):
     """See the top of this module. Boxes hold finite numbers."""
 
     by_parts: bool
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        """The names of those counts."""
 
     def possible(self, boxes: Boxes) -> Mask:
         """Whether a geometry in each box may satisfy the predicate."""
@@ -55,9 +61,9 @@ class Region:
 
     def __init__(self, geometry: Any) -> None:
         self.solid = bool(shapely.is_valid(geometry))
-        self.shape = geometry if self.solid else shapely.box(*widened(shapely.bounds(geometry)[None])[0])
+        self.bounds: Floats = widened(bounds(np.array([geometry])))[0]
+        self.shape = geometry if self.solid else shapely.box(*self.bounds)
         self.areal = self.solid and shapely.get_type_id(geometry) in _POLYGONS
-        self.bounds: Floats = widened(shapely.bounds(geometry)[None])[0]
         self.centre = _centre(geometry, self.bounds)
         shapely.prepare(self.shape)
 
@@ -124,6 +130,7 @@ class Meets:
     """The geometry has a point in common with the region: what most relations require."""
 
     region: Region | Regions
+    also: tuple[str, ...] = ()
     by_parts = True
 
     def possible(self, boxes: Boxes) -> Mask:
@@ -139,6 +146,7 @@ class NotInside:
 
     region: Region
     by_parts = True
+    also: ClassVar[tuple[str, ...]] = ("empty_count", "invalid_count")
 
     def possible(self, boxes: Boxes) -> Mask:
         return ~self.region.encloses(boxes)
@@ -154,6 +162,7 @@ class Distance:
     region: Region
     values: ValueSet
     by_parts = True
+    also: ClassVar[tuple[str, ...]] = ("empty_count",)
 
     def possible(self, boxes: Boxes) -> Mask:
         return overlapping(*self.region.distances(boxes), self.values)
@@ -174,18 +183,23 @@ class SphereDistance:
     radius: float
     error: float
     by_parts = False  # the centre of a geometry lies in its envelope, but perhaps in none of its parts
+    also: ClassVar[tuple[str, ...]] = ("empty_count",)
 
     def possible(self, boxes: Boxes) -> Mask:
         lower, upper = self._distances(boxes)
-        at_antipode = upper > np.pi * self.radius * (1 - self.error) - _ANTIPODE  # rounding may make it NaN, which is above all numbers
-        return ~self._on_earth(boxes) | overlapping(lower, upper, self.values) | (at_antipode & self.values.nan)
+        # Rounding may make it NaN, which is above all numbers: at the antipode, and where a centre at a pole comes to lie beyond it.
+        doubtful = (upper > np.pi * self.radius * (1 - self.error) - _ANTIPODE) | ~self._on_earth(widened(boxes), widened(self._centre()))
+        return ~self._on_earth(boxes, self._centre()) | overlapping(lower, upper, self.values) | (doubtful & self.values.nan)
 
     def certain(self, boxes: Boxes) -> Mask:
-        return self._on_earth(boxes) & _within(*self._distances(boxes), self.values)
+        return self._on_earth(boxes, self._centre()) & _within(*self._distances(boxes), self.values)
 
-    def _on_earth(self, boxes: Boxes) -> Mask:
+    def _centre(self) -> Boxes:
+        return np.array([self.region.centre * 2])
+
+    def _on_earth(self, boxes: Boxes, centre: Boxes) -> Mask:
         """Where distances are those of the formula below: where a latitude is none, libraries differ."""
-        return within(boxes, _EARTH) & within(np.array([self.region.centre * 2]), _EARTH)
+        return within(boxes, _EARTH) & within(centre, _EARTH)
 
     def _distances(self, boxes: Boxes) -> tuple[Floats, Floats]:
         x, y = self.region.centre
@@ -226,7 +240,7 @@ def overlapping(lows: Floats, highs: Floats, values: ValueSet) -> Mask:
         intervals = (Interval(first.low, last.high, first.low_closed, last.high_closed),)
     met = np.zeros(len(lows), dtype=bool)
     for interval in intervals:
-        low, high = interval.low, interval.high
+        low, high = (None if end is None else float(end) for end in (interval.low, interval.high))
         reached = low is None or (highs >= low if interval.low_closed else highs > low)
         met |= reached & (high is None or (lows <= high if interval.high_closed else lows < high))
     return met
