@@ -76,8 +76,11 @@ class Distinct:
     """A function of one string as a function of a batch of strings, called once for each distinct one. Null stays null.
 
     An instance is pickled as the function and its version, and a function of a module by its name: so Spark's plans, and indexes
-    over it, tell versions apart, and nothing else. Where the function raises an error the value is null: no task fails for a string.
+    over it, tell versions apart, and nothing else (see `pickled_with_version` in the core's python_code.py). Where the function raises an
+    error the value is null: no task fails for a string.
     """
+
+    pickled_with_version = True
 
     def __init__(self, function: Function, version: int | str) -> None:
         self.function, self.version = function, version

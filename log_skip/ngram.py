@@ -19,7 +19,7 @@ from data_skip.plugin import blocks_of, hash_values, may_hold, owners
 from log_skip.predicates import of_predicate
 from log_skip.required import NOTHING_KNOWN, Required
 
-_ROWS = 4096  # strings that are cut at once
+_CHARACTERS = 1 << 20  # that are cut at once, but for the overlap: each takes some 55 bytes meanwhile
 _TABLE = 1 << 24  # so many possible n-grams, or fewer, are told apart by a table rather than by sorting
 _MOST_GRAMS = 512  # that a predicate is tested by
 _MOST_PROBES = 1 << 20  # at once
@@ -65,16 +65,27 @@ class NGram(Index):
 def ngrams(strings: pa.Array, n: int) -> pa.Array:
     """The distinct n-grams of some strings."""
     texts = strings.drop_null().unique()
+    ends = np.cumsum(pc.utf8_length(texts).to_numpy(zero_copy_only=False))
     found: set[str] = set()
-    for start in range(0, len(texts), _ROWS):
-        found.update(_ngrams(texts.slice(start, _ROWS), n))
+    start = 0
+    while start < len(texts):
+        before = ends[start - 1] if start else 0
+        end = max(start + 1, int(np.searchsorted(ends, before + _CHARACTERS, side="right")))
+        pieces = texts.slice(start, end - start).to_pylist()
+        if end == start + 1:
+            (text,) = pieces
+            for at in range(0, len(text), _CHARACTERS):
+                found.update(_ngrams([text[at : at + _CHARACTERS + n - 1]], n))
+        else:
+            found.update(_ngrams(pieces, n))
+        start = end
     return pa.array(sorted(found), pa.string())
 
 
-def _ngrams(texts: pa.Array, n: int) -> Iterator[str]:
+def _ngrams(texts: list[str], n: int) -> Iterator[str]:
     """An n-gram is told by a number: that of its first n - 1 characters times the size of the alphabet, plus that of its last."""
-    lengths = pc.utf8_length(texts).to_numpy(zero_copy_only=False)
-    codes = np.frombuffer("".join(texts.to_pylist()).encode("utf-32-le"), dtype="<u4")
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4")
     starts = np.flatnonzero(np.arange(n, len(codes) + n) <= np.repeat(np.cumsum(lengths), lengths))
     if len(starts) == 0:
         return

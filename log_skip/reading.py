@@ -20,6 +20,8 @@ MALFORMED = "_malformed"
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 # Apache writes a quote as \" and a backslash as \\. Possessive, so that Java needs no stack for a long one.
 _QUOTED = r'(?:[^"\\]++|\\.)*+'
+# Debian's vhost_combined begins with the server and its port (no address has one colon); three words are left then, the first no "-".
+_VHOST = r"(?:[^\s:]++:\d{1,5} (?!- )(?=\S+ \S+ [^\[\x22]+? \[\d\d/))?+"
 _FIELDS = {  # of the common format, then those that the combined format adds
     "ip": r"\S+",
     "identity": r"\S+",
@@ -30,7 +32,7 @@ _FIELDS = {  # of the common format, then those that the combined format adds
     "bytes": r"\d+|-",
 }
 _COMBINED = {"referrer": _QUOTED, "user_agent": _QUOTED}
-_COMMON = '^{ip} {identity} {user} \\[{time}\\] "{request}" {status} {bytes}'
+_COMMON = '^{vhost}{ip} {identity} {user} \\[{time}\\] "{request}" {status} {bytes}'
 _MORE = ' "{referrer}" "{user_agent}"'
 _TYPED = {
     "time": "try_to_timestamp({}, 'dd/MMM/yyyy:HH:mm:ss Z')",
@@ -45,7 +47,7 @@ def _pattern(field: str) -> str:
     groups = {name: f"(?:{form})" for name, form in (_FIELDS | _COMBINED).items()}
     end = '"' if _QUOTED in groups[field] else " "
     groups[field] = f"((?!-{end}){groups[field]})"
-    common, more = _COMMON.format(**groups), _MORE.format(**groups)
+    common, more = _COMMON.format(vhost=_VHOST, **groups), _MORE.format(**groups)
     return f"{common}{more if field in _COMBINED else f'(?:{more})?'}\\s*$"
 
 
@@ -60,12 +62,13 @@ def _expression(field: str) -> str:
 _TYPES = {"time": "timestamp", "status": "int", "bytes": "bigint"}
 ACCESS_LOG = {field: f"access_log_{field}(value)" for field in (*_FIELDS, *_REQUEST, *_COMBINED)}
 for _field in ACCESS_LOG:
-    sql_extractor(f"access_log_{_field}", _expression(_field), returns=_TYPES.get(_field, "string"))
+    sql_extractor(f"access_log_{_field}", _expression(_field), version=2, returns=_TYPES.get(_field, "string"))
 
 
 def read_access_log(spark: SparkSession, path: str) -> DataFrame:
     """An access log in common or combined format, text or gzipped, a row a line: the columns of ACCESS_LOG, and `_malformed`.
 
+    The server and port with which lines in vhost_combined begin are passed over.
     A line in another format, or of an impossible time, is kept whole in `_malformed`, which is NULL for all others; `malformed_lines`
     counts them. A field that is absent (`-`) is NULL, and so are method, path and protocol of a request that is none (`request` has
     it). Registers the extractors.

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from log_skip.extractors import extractor
 
-LONGEST = 8190  # characters; web servers refuse longer header lines (Apache's LimitRequestFieldSize)
+LONGEST = 8190  # characters of what is remembered; web servers refuse longer header lines (Apache's LimitRequestFieldSize)
 _OTHER = "Other"
 _PARTS = ("user-agents", "ua-parser", "ua-parser-builtins")  # the last is the rules, renewed every few weeks
-_VERSION = ", ".join(["1", *(f"{part} {version(part)}" for part in _PARTS)])
+_VERSION = ", ".join(["2", *(f"{part} {version(part)}" for part in _PARTS)])
 
 
 class Agent(NamedTuple):
@@ -32,17 +32,21 @@ class Agent(NamedTuple):
     is_mobile: bool = False
 
 
-@lru_cache(maxsize=1 << 16)
 def parse(user_agent: str) -> Agent:
-    """What a user agent says; Agent() for one that is too long or that the library cannot take."""
-    if len(user_agent) > LONGEST:
-        return Agent()
+    """What a user agent says; Agent() for one that the library cannot take."""
+    return _remembered(user_agent) if len(user_agent) <= LONGEST else _parsed(user_agent)
+
+
+def _parsed(user_agent: str) -> Agent:
     try:
         agent = _library()(user_agent)
     except ValueError:  # a version of more digits than Python turns into a number
         return Agent()
     browser = agent.browser
     return Agent(browser.family, browser.version_string, agent.os.family, agent.device.family, agent.is_bot, agent.is_mobile)
+
+
+_remembered = lru_cache(maxsize=1 << 16)(_parsed)
 
 
 @lru_cache(maxsize=1)

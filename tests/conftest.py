@@ -14,7 +14,6 @@ from hypothesis.internal.conjecture import providers
 from pyspark.sql import SparkSession
 
 import data_skip
-from data_skip.spark import python_functions
 from data_skip.spark.java import ensure_java
 from tests.support import Lake
 
@@ -25,9 +24,6 @@ settings.load_profile("same")
 # the tests that ran before.
 if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = providers.Constants
-
-# A machine under load may stop a test for a second; test_python_functions.py has a clock of its own.
-python_functions.SECONDS = 60.0
 
 SEDONA = ("org.apache.sedona:sedona-spark-shaded-4.0_2.13:1.8.0", "org.datasyslab:geotools-wrapper:1.8.0-33.1")
 
@@ -48,6 +44,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(warehouse))
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.data_skip.python.maxSeconds", "60")  # a machine under load may stop a test for some seconds
         # Plain Spark is the oracle, and with its own pushdown it loses rows (TRAPS A5, A17, I18).
         .config("spark.sql.parquet.filterPushdown", "false")
         .config("spark.sql.orc.filterPushdown", "false")

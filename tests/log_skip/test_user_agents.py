@@ -68,7 +68,7 @@ def test_the_fast_backend_changes_no_answer(agents: list[str], fast: bool, monke
 
 def test_no_agent_is_an_error() -> None:
     assert parse("Mozilla/5.0 Firefox/" + "9" * 5000 + ".1") == Agent()  # the library raises ValueError
-    assert parse("Firefox/24.0 " + "x" * LONGEST) == Agent()
+    assert parse("Firefox/24.0 " + "x" * LONGEST) == parse("Firefox/24.0 ")  # what is long is not remembered, but read
     assert get_agent_name("Firefox/24.0 " + "x" * 100) == "Firefox"
     assert get_agent_name("\ud800") == "Other"
 

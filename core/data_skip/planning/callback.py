@@ -7,7 +7,7 @@ from typing import Any
 
 from data_skip.files.listing import Listing
 from data_skip.planning.catalog import Catalog
-from data_skip.planning.decide import decide, represent, unprofitable
+from data_skip.planning.decide import decide_once, represent, unprofitable
 from data_skip.planning.report import Reports
 from data_skip.spark.bridge import Scan
 from data_skip.store import StoreError
@@ -30,7 +30,8 @@ class Callback:
     def apply(self, what: str, java: Any) -> str | None:
         """The answer to a question of the JVM; where there is none, None, and all files are read.
 
-        what = "list", java a Listing: takes away the files that need not be read, and says "decided".
+        what = "list", java a Listing: takes away the files that need not be read, and says "decided"; or "ask", to be asked again once
+        Python functions have been run (SkippingFileIndex.runWorkers).
         what = "runtime_filters", java a Listing: for each of them a line, why it is not worth knowing; "" where it is.
         what = "explain", java a SkippingFileIndex: its clause, for people.
         """
@@ -43,20 +44,22 @@ class Callback:
             listing = Listing.of(java)
             if what == "runtime_filters":
                 return "\n".join(unprofitable(listing, catalog.find, catalog.knowledge))
-            self._decide(listing, catalog)
-            return "decided"
+            return self._decide(listing, catalog)
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:
             log.warning("data-skip skipped nothing: %s: %s", type(error).__name__, error)
             return f"{type(error).__name__}: {error}" if what == "explain" else None
 
-    def _decide(self, listing: Listing, catalog: Catalog) -> None:
-        report = decide(listing, catalog.find, catalog.knowledge)
+    def _decide(self, listing: Listing, catalog: Catalog) -> str:
+        report = decide_once(listing, catalog.find, catalog.knowledge)
+        if listing.scan.asks and report.files_read:
+            return "ask"
         for error in set(report.errors) - self._logged:
             self._logged.add(error)
             log.warning("data-skip keeps the files of %s that it is unsure of: %s", report.table, error)
         self.reports.add(listing.execution_id or "(outside of a query)", listing.scan.number, report)
+        return "decided"
 
     class Java:
         """What py4j asks of a Python object that the JVM calls."""

@@ -49,7 +49,21 @@ class Verdict:
 
 
 def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
-    """Takes away from a listing the files that need not be read. `find` gives the indexes of some root paths: (table root, snapshot)."""
+    """Takes away from a listing the files that need not be read. `find` gives the indexes of some root paths: (table root, snapshot).
+
+    Not inside of a callback of the JVM, since Spark may be asked what Python functions give: `decide_once` is for there.
+    """
+    listing.scan.java.workers().clear()
+    report = decide_once(listing, find, knowledge)
+    while listing.scan.asks:
+        listing.scan.run_workers()
+        listing.keep_all()
+        report = decide_once(listing, find, knowledge)
+    return report
+
+
+def decide_once(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
+    """As `decide`, by what is known of Python functions; `listing.scan.asks`: do it again once they have been run."""
     start = perf_counter()
     scan = listing.scan
     report = ScanReport(scan.roots[0], files_total=listing.count, bytes_total=listing.total_bytes)

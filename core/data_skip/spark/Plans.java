@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -55,10 +56,22 @@ public final class Plans {
     return seq(new ArrayList());
   }
 
+  public static Alias alias(Expression expression, String name) {
+    return new Alias(expression, name, NamedExpression$.MODULE$.newExprId(), noFilters(), scala.Option.apply(null), noFilters());
+  }
+
   /** The operands of a chain of ANDs. */
   public static List conjuncts(Expression expression) {
     return new ArrayList(
         scala.jdk.javaapi.CollectionConverters.asJava(PushPredicateThroughJoin$.MODULE$.splitConjunctivePredicates(expression)));
+  }
+
+  /** Whether an expression says of a row what depends on the other rows of its side: it is among the k nearest, as Sedona's ST_KNN. */
+  public static boolean dependsOnOtherRows(Expression expression) {
+    if (expression.getClass().getSimpleName().toUpperCase().contains("KNN")) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (dependsOnOtherRows((Expression) children.next())) return true;
+    return false;
   }
 
   /** Spark's number of the running query; "" outside of one. What runs for a join belongs to its query. */

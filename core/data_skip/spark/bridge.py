@@ -6,19 +6,18 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from data_skip.ask_spark import Bisection, Claims
-from data_skip.clause import Mask
 from data_skip.data_types import INTEGRAL
-from data_skip.expression import Call, Expression, Literal, Opaque, Source, decode, decode_value
-from data_skip.spark.python_functions import ARGUMENTS, call
+from data_skip.expression import Call, Expression, Literal, Source, decode, decode_value
+from data_skip.spark.python_code import with_code
 
-Values: TypeAlias = tuple[pa.Array, Mask]  # and which of them are known
+_ERROR, _ASKED = 3, 4  # what Evaluator.evaluate says of a value, besides false, true and NULL
 _TYPE_NAMES = {"timestamp": "timestamp_ltz"}  # in SQL text, "timestamp" is the type that spark.sql.timestampType says
 
 
@@ -29,12 +28,13 @@ class Scan:
         self.java = java
         self._settings: dict[tuple[str, ...], dict[str, str]] = {}
         self._sql: dict[Source, str] = {}
+        self.asks = False  # for Python functions to be run, and the same questions to be put again
 
     @cached_property
     def description(self) -> dict[str, Any]:
         """roots, format, options, schema, predicate, runtime_filters, notes: see SkippingFileIndex.java."""
         found: dict[str, Any] = json.loads(self.java.description())
-        return found
+        return found | {"predicate": with_code(found["predicate"])}
 
     @property
     def roots(self) -> list[str]:
@@ -52,6 +52,11 @@ class Scan:
             self._settings[keys] = json.loads(self.java.settings(",".join(keys)))
         return self._settings[keys]
 
+    def run_workers(self) -> None:
+        """Has Spark's workers run the Python functions that were asked about: not inside of a callback, where no query is started."""
+        self.java.runWorkers()
+        self.asks = False
+
     @property
     def number(self) -> int:
         """Tells the scans of a query apart."""
@@ -66,19 +71,12 @@ class Scan:
         """See ask_spark.Spark."""
         if node.source is None:
             return None
-        given, known = {target: values}, np.ones(len(values), dtype=bool)
-        for function in _functions(node, target):
-            results = self._called(function, given)
-            if results is None:
-                return None
-            given[function], of_function = results
-            known &= of_function
-        places = ";".join(_places(node, part) for part in given)
-        answer = self.evaluator.evaluate(str(node.source), places, _stream(given.values()))
+        answer = self.evaluator.evaluate(str(node.source), _places(node, target), _stream([values]))
         if answer is None:
             return None
         found = np.frombuffer(answer, dtype=np.uint8)
-        return np.where((found == 3) | ~known, 2, found == 1).astype(np.uint8)
+        self.asks |= bool((found == _ASKED).any())
+        return np.where(found >= _ERROR, 2, found == 1).astype(np.uint8)
 
     def bisect(self, function: Expression, constant: Literal, target: Expression, checked: list[Call]) -> Bisection | None:
         """See ask_spark.Spark."""
@@ -110,40 +108,12 @@ class Scan:
         """See ask_spark.Spark."""
         if node.source is None:
             return None
-        if isinstance(node, Call) and node.name == "PythonUDF":
-            results = self._called(node, given)
-            answer = results[0][0].as_py() if results is not None and results[1][0] else None
-            return answer if isinstance(answer, int | float) else None
         places = ";".join(_places(node, target) for target in given)
         answer = self.evaluator.value(str(node.source), places, _stream(given.values()))
-        if answer is None:
+        if answer is None or answer == "ask":
+            self.asks |= answer is not None
             return None
         return int(answer) if node.type in INTEGRAL else float(answer)
-
-    def _called(self, function: Call, given: Mapping[Expression, pa.Array]) -> Values | None:
-        """The results of a Python function of the query whose operands are made of what is given; None where they are not."""
-        code = self.evaluator.pythonFunction(str(function.source)) if function.source else None
-        if code is None:
-            return None
-        operands = [self._values(operand, given) for operand in function.operands]
-        known = [values for values in operands if values is not None]
-        results = call(function, bytes(code), [array for array, _ in known]) if len(known) == len(operands) else None
-        return results and (results[0], np.logical_and.reduce([results[1], *(mask for _, mask in known)]))
-
-    def _values(self, operand: Expression, given: Mapping[Expression, pa.Array]) -> Values | None:
-        """The operand of a Python function for each row of what is given."""
-        type_, rows = ARGUMENTS.get(operand.type), len(next(iter(given.values())))
-        if type_ is None:
-            return None
-        if operand in given:
-            return given[operand].cast(type_), np.ones(rows, dtype=bool)  # of NULL, if it is of no type
-        if isinstance(operand, Literal) and not isinstance(operand.value, Opaque):
-            return pa.array([operand.value] * rows, type_), np.ones(rows, dtype=bool)
-        if operand.source is None or pa.types.is_nested(type_):
-            return None
-        places = ";".join(_places(operand, part) for part in given)
-        encoded = self.evaluator.texts(str(operand.source), places, _stream(given.values()))
-        return None if encoded is None else _decoded(bytes(encoded), type_)
 
     def dates_ascend(self, zone: str) -> bool:
         """See ask_spark.Spark."""
@@ -161,37 +131,6 @@ class Scan:
             text = str(self.evaluator.sql(node.source.id))
             self._sql[node.source] = f"NOT {text}" if node.source.negated else text
         return self._sql[node.source]
-
-
-def _decoded(texts: bytes, type_: pa.DataType) -> Values:
-    """The values that Evaluator.texts tells; unknown where Spark raises an error, or makes what is no text."""
-    values: list[str | None] = []
-    known, at = [], 0
-    while at < len(texts):
-        length = int.from_bytes(texts[at : at + 4], "big", signed=True)
-        at += 4
-        text = texts[at : at + max(length, 0)]
-        at += len(text)
-        values.append(text.decode("utf-8", "replace") if length >= 0 else None)
-        known.append(length != -2 and _is_text(text))
-    return pa.array(values, pa.string()).cast(type_), np.array(known, dtype=bool)
-
-
-def _is_text(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _functions(node: Expression, target: Expression) -> list[Call]:
-    """The Python functions in a tree, without those in the arguments of others or in the target."""
-    if node == target:
-        return []
-    if isinstance(node, Call) and node.name == "PythonUDF":
-        return [node]
-    return [function for child in node.children for function in _functions(child, target)]
 
 
 def _stream(columns: Iterable[pa.Array]) -> bytes:

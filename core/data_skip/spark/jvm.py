@@ -12,17 +12,19 @@ from pyspark.sql import DataFrame, SparkSession
 from data_skip.errors import DataSkipError
 from data_skip.spark.bridge import Scan
 from data_skip.spark.janino import instance, load
+from data_skip.spark.python_code import with_code
 
 SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
         ("", "Plans"),
+        ("plans", "SmallSide"),
         ("trees", "TreeEncoder"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm"),
         ("trees", "ReadableSql"),
-        ("values", "Evaluator Members Ranges"),
+        ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "KnownFiles Freshness Listing ChosenFiles"),
-        ("plans", "SmallSide KeyPredicates RuntimeFilter"),
+        ("plans", "KeyPredicates RuntimeFilter"),
         ("files", "SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown SkippingRule"),
         ("", "Shim"),
@@ -68,7 +70,7 @@ class Jvm:
     def expression(self, frame: DataFrame) -> dict[str, Any] | None:
         """The last column of a DataFrame, as a tree over its table's columns; None where it is more than an expression over one row."""
         encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
-        return None if encoded is None else json.loads(encoded)
+        return None if encoded is None else dict(with_code(json.loads(encoded)))
 
     def restricted(self, frame: DataFrame, listing: Any, malformed: str | None = None) -> DataFrame:
         """The DataFrame over the kept files of a Listing of the JVM. `malformed`: a column for text that cannot be parsed."""

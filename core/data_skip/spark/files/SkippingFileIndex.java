@@ -36,6 +36,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final Expression predicate;
   private final List runtimeFilters;
   private final String description;
+  private final PythonWorkers workers = new PythonWorkers();
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
 
   /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. */
@@ -122,7 +123,17 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   }
 
   public Evaluator evaluator() {
-    return new Evaluator(encoder.nodes);
+    return new Evaluator(encoder.nodes, workers);
+  }
+
+  /** What Python functions of the predicate give, as long as files are chosen. */
+  public PythonWorkers workers() {
+    return workers;
+  }
+
+  /** Finds what was asked of Python functions; outside of callbacks only. */
+  public void runWorkers() {
+    workers.run(session());
   }
 
   public FileIndex wrapped() {
@@ -179,18 +190,31 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     scala.collection.immutable.Seq all = wrapped.listFiles(partitionFilters, dataFilters);
     if (!Plans.enabled(session().sessionState().conf())) return all;
     try {
-      Listing listing = new Listing(resolved(all), session(), all);
-      return "decided".equals(python.apply("list", listing)) ? listing.kept() : all;
+      SkippingFileIndex scan = resolved(all);
+      return scan.decided(new Listing(scan, session(), all));
     } catch (Throwable unknown) {
       return all;
     }
   }
 
+  /** The files that Python leaves of a listing. It may ask for Python functions to be run, and is asked again. */
+  private scala.collection.immutable.Seq decided(Listing listing) {
+    Object said = python.apply("list", listing);
+    while ("ask".equals(said)) {
+      runWorkers();
+      listing.keepAll();
+      said = python.apply("list", listing);
+    }
+    if (!"decided".equals(said)) listing.keepAll();
+    return listing.kept();
+  }
+
   /** The scan with its runtime filters, as far as running their small sides is allowed, and worth it: that is for Python to say. */
   private SkippingFileIndex resolved(scala.collection.immutable.Seq all) {
     Object said = runtimeFilters.isEmpty() ? null : python.apply("runtime_filters", new Listing(this, session(), all));
-    if (said == null) return this;
     List notes = new ArrayList();
+    boolean ownWorkers = predicate != null && PythonBatches.in(predicate); // what they answer is kept no longer than this listing
+    if (said == null) return ownWorkers ? new SkippingFileIndex(number, scan, predicate, runtimeFilters, notes, python) : this;
     try {
       return new SkippingFileIndex(number, scan, withRuntimeFilters(said.toString().split("\n", -1), notes), new ArrayList(), notes, python);
     } catch (Exception e) {

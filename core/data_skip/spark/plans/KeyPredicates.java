@@ -16,10 +16,9 @@ import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.XxHash64;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.DoubleType;
-import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.util.sketch.BloomFilter;
 
 /** Predicates made of values, for RuntimeFilter. */
@@ -37,11 +36,11 @@ public final class KeyPredicates {
   public static List isIn(Expression key, List values, boolean nullSafe) {
     DataType type = key.dataType();
     boolean orNull = values.remove(null) && nullSafe;
-    boolean fractional = type instanceof FloatType || type instanceof DoubleType; // a set, or hashes, might tell -0.0 from 0.0
+    boolean exact = UnsafeRowUtils.isBinaryStable(type); // else a set, or hashes, might tell apart what is equal: -0.0 and 0.0, 'z' and 'Z'
     List result = new ArrayList();
     if (values.size() <= MOST_KEYS) {
       Expression in;
-      if (values.size() <= FEW_KEYS || fractional) {
+      if (values.size() <= FEW_KEYS || !exact) {
         List literals = new ArrayList();
         for (int i = 0; i < values.size(); i++) literals.add(new Literal(values.get(i), type));
         in = new In(key, Plans.seq(literals));
@@ -53,7 +52,7 @@ public final class KeyPredicates {
     if (values.size() > FEW_KEYS && !orNull) {
       final scala.math.Ordering order = org.apache.spark.sql.catalyst.util.TypeUtils.getInterpretedOrdering(type);
       result.addAll(range(key, Collections.min(values, order), Collections.max(values, order)));
-      if (values.size() > MOST_KEYS && !fractional) result.add(mightBeIn(key, values));
+      if (values.size() > MOST_KEYS && exact) result.add(mightBeIn(key, values));
     }
     return result;
   }

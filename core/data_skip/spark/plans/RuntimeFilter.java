@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.AtomicType;
@@ -191,13 +192,15 @@ public final class RuntimeFilter {
     InternalRow[] rows = SmallSide.rows(session, other);
     if (rows.length > 1) return null; // the query will fail
     Object value = rows.length == 0 ? null : value(rows[0], 0, query.dataType());
+    if (SmallSide.isZero(value) && SmallSide.hasRealExtremes(other)) return null; // it may be -0.0 the next time
     return KeyPredicates.folded(KeyPredicates.replaced(condition, query, new Literal(value, query.dataType())));
   }
 
   private Expression withRows(SparkSession session) {
     List inputs = new ArrayList();
     for (int i = 0; i < conditions.size(); i++) inputs.addAll(inputs((Expression) conditions.get(i)));
-    InternalRow[] rows = SmallSide.distinct(session, other, inputs, MOST_COLLECTED + 1);
+    // A key is compared as values of its type are; what conditions make of other inputs may tell apart values that are equal.
+    InternalRow[] rows = SmallSide.distinct(session, other, inputs, allExact(), MOST_COLLECTED + 1);
     if (rows.length == 0) return Literal$.MODULE$.FalseLiteral();
     if (rows.length > MOST_COLLECTED) return ranges(session);
     List parts = new ArrayList();
@@ -211,8 +214,28 @@ public final class RuntimeFilter {
       next += inputs(condition).size();
     }
     boolean one = conditions.size() == 1 && !(conditions.get(0) instanceof BinaryComparison);
-    if ((!onlyEqual || conditions.size() > 1) && rows.length <= (one ? MOST_OF_ONE : MOST_ROWS)) parts.add(oneByOne(rows, inputs));
+    boolean few = rows.length <= (one ? MOST_OF_ONE : MOST_ROWS);
+    if ((!onlyEqual || conditions.size() > 1) && few && !unsure(rows, inputs)) parts.add(oneByOne(rows, inputs));
     return KeyPredicates.all(parts);
+  }
+
+  /** Whether values of all inputs but keys are equal only where they are the same. */
+  private boolean allExact() {
+    for (int i = 0; i < conditions.size(); i++) {
+      Expression condition = (Expression) conditions.get(i);
+      List needed = key(condition) == null ? inputs(condition) : new ArrayList();
+      for (int j = 0; j < needed.size(); j++) if (!UnsafeRowUtils.isBinaryStable(((Expression) needed.get(j)).dataType())) return false;
+    }
+    return true;
+  }
+
+  /** Whether a value may be another one the next time: the smallest of 0.0 and -0.0. */
+  private boolean unsure(InternalRow[] rows, List inputs) {
+    if (!SmallSide.hasRealExtremes(other)) return false;
+    for (int i = 0; i < inputs.size(); i++) {
+      for (int r = 0; r < rows.length; r++) if (SmallSide.isZero(value(rows[r], i, ((Expression) inputs.get(i)).dataType()))) return true;
+    }
+    return false;
   }
 
   /** The scan's side of an equality of both sides, where keys can be told by their values; null for another condition. */

@@ -101,6 +101,8 @@ public final class SkippingRule extends Rule {
    * meets. Conditions of an inner join that call Python stand above it: there is where Spark evaluates them.
    */
   private static PushedDown belowJoin(Join join, int side, PushedDown pushed) {
+    boolean conditional = join.condition().isDefined();
+    if (conditional && Plans.dependsOnOtherRows((Expression) join.condition().get())) return PushedDown.NOTHING; // without a row, others match
     LogicalPlan child = (LogicalPlan) join.children().apply(side);
     LogicalPlan other = (LogicalPlan) join.children().apply(1 - side);
     JoinType type = join.joinType();
@@ -111,7 +113,7 @@ public final class SkippingRule extends Rule {
     PushedDown below = passes ? pushed.about(child.outputSet()) : PushedDown.NOTHING;
     if (!asks) return below;
     List conditions = new ArrayList();
-    if (join.condition().isDefined()) conditions.addAll(Plans.conjuncts((Expression) join.condition().get()));
+    if (conditional) conditions.addAll(Plans.conjuncts((Expression) join.condition().get()));
     List found = Generators.ofJoin(conditions, child, other);
     for (int i = 0; inner && i < pushed.predicates().size(); i++) {
       conditions.addAll(Plans.conjuncts((Expression) pushed.predicates().get(i)));

@@ -4,10 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.UnaryExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Average;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
@@ -25,6 +27,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Range;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
@@ -35,8 +38,11 @@ import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.StringType;
 
 /**
  * A part of the query that is run by itself before the files of another part are listed: one side of a join, or a sub-query.
@@ -46,6 +52,7 @@ import org.apache.spark.sql.types.FloatType;
  */
 public final class SmallSide {
   private static final ThreadLocal RUNNING = new ThreadLocal();
+  private static final String KEYS = "data-skip: keys of a join";
 
   private SmallSide() {}
 
@@ -61,6 +68,58 @@ public final class SmallSide {
 
   /** Why a plan may give other rows when it is run again; null where it surely gives the same. */
   public static String unrepeatable(LogicalPlan plan) {
+    String why = unrepeatableAnywhere(plan);
+    return why == null && hasRealExtremes(plan) && !onTop(plan) ? "the smallest of 0.0 and -0.0 may be either" : why;
+  }
+
+  /** Whether a plan holds a smallest or largest floating point number, which may be 0.0 or -0.0 where both are there. */
+  public static boolean hasRealExtremes(LogicalPlan plan) {
+    scala.collection.Iterator expressions = plan.expressions().iterator();
+    while (expressions.hasNext()) if (isRealExtreme((Expression) expressions.next())) return true;
+    scala.collection.Iterator children = plan.children().iterator();
+    while (children.hasNext()) if (hasRealExtremes((LogicalPlan) children.next())) return true;
+    return false;
+  }
+
+  private static boolean isRealExtreme(Expression expression) {
+    if (expression instanceof Min || expression instanceof Max) return isReal(expression.dataType());
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (isRealExtreme((Expression) children.next())) return true;
+    return false;
+  }
+
+  public static boolean isZero(Object value) {
+    return (value instanceof Double || value instanceof Float) && ((Number) value).doubleValue() == 0;
+  }
+
+  private static boolean isReal(DataType type) {
+    return type instanceof DoubleType || type instanceof FloatType;
+  }
+
+  /** Whether the plan's own rows show the smallest and largest numbers as they are, and nothing else depends on them. */
+  private static boolean onTop(LogicalPlan plan) {
+    scala.collection.Iterator expressions = plan.expressions().iterator();
+    if (plan instanceof Aggregate) {
+      while (expressions.hasNext()) {
+        Expression expression = (Expression) expressions.next();
+        if (expression instanceof Alias) expression = ((Alias) expression).child();
+        if (isRealExtreme(expression) && !(expression instanceof AggregateExpression)) return false;
+      }
+      return !hasRealExtremes((LogicalPlan) plan.children().head());
+    }
+    if (!(plan instanceof Project) && !(plan instanceof Filter) && !(plan instanceof SubqueryAlias)) return false;
+    while (expressions.hasNext()) {
+      List parts = Plans.conjuncts((Expression) expressions.next());
+      for (int i = 0; i < parts.size(); i++) {
+        Object part = parts.get(i);
+        if (part instanceof Alias || part instanceof IsNotNull) part = ((UnaryExpression) part).child();
+        if (!(part instanceof Attribute)) return false;
+      }
+    }
+    return onTop((LogicalPlan) plan.children().head());
+  }
+
+  private static String unrepeatableAnywhere(LogicalPlan plan) {
     if (plan.isStreaming()) return "it is a stream";
     if (plan instanceof LogicalRelation) return fixed((LogicalRelation) plan) ? null : "it reads another source than a fixed list of files";
     boolean leaf = plan instanceof LocalRelation || plan instanceof Range || plan instanceof OneRowRelation || plan instanceof InMemoryRelation;
@@ -68,6 +127,13 @@ public final class SmallSide {
     if (!leaf && !known && !(plan instanceof Union) && !(plan instanceof Distinct) && !(plan instanceof SubqueryAlias)) {
       return plan.nodeName() + " may give other rows each time";
     }
+    if (plan instanceof InMemoryRelation && !((InMemoryRelation) plan).cacheBuilder().storageLevel().useDisk()) {
+      String why = unrepeatable(((InMemoryRelation) plan).cacheBuilder().logicalPlan());
+      if (why != null) return "it is cached in memory only, and may be computed again: " + why;
+    }
+    scala.collection.Iterator keys = plan instanceof Aggregate ? ((Aggregate) plan).groupingExpressions().iterator()
+        : plan instanceof Distinct ? plan.output().iterator() : scala.collection.Iterator$.MODULE$.empty();
+    while (keys.hasNext()) if (hasCollation(((Expression) keys.next()).dataType())) return "any of equal texts may stand for a group";
     scala.collection.Iterator expressions = leaf ? scala.collection.Iterator$.MODULE$.empty() : plan.expressions().iterator();
     while (expressions.hasNext()) {
       String why = unrepeatable((Expression) expressions.next());
@@ -75,10 +141,19 @@ public final class SmallSide {
     }
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) {
-      String why = unrepeatable((LogicalPlan) children.next());
+      String why = unrepeatableAnywhere((LogicalPlan) children.next());
       if (why != null) return why;
     }
     return null;
+  }
+
+  /** Whether texts in values of the type may be equal and not the same. */
+  private static boolean hasCollation(DataType type) {
+    return type.existsRecursively(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object part) {
+        return Boolean.valueOf(part instanceof StringType && !((StringType) part).supportsBinaryEquality());
+      }
+    });
   }
 
   private static boolean fixed(LogicalRelation relation) {
@@ -92,11 +167,9 @@ public final class SmallSide {
     if (!expression.deterministic()) return "it is not deterministic";
     if (expression instanceof PythonUDF) return "it calls a Python function";
     if (expression instanceof PlanExpression) return "it holds a sub-query";
-    if (expression instanceof AggregateExpression) {
-      Object function = ((AggregateExpression) expression).aggregateFunction();
-      boolean real = expression.dataType() instanceof DoubleType || expression.dataType() instanceof FloatType;
-      boolean exact = function instanceof Min || function instanceof Max || function instanceof Count;
-      if (!exact && (real || !(function instanceof Sum || function instanceof Average))) return "an aggregate may depend on the order of rows";
+    if (Plans.dependsOnOtherRows(expression)) return "which rows are nearest may differ";
+    if (expression instanceof AggregateExpression && !exact(((AggregateExpression) expression).aggregateFunction())) {
+      return "an aggregate may depend on the order of rows";
     }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
@@ -104,6 +177,17 @@ public final class SmallSide {
       if (why != null) return why;
     }
     return null;
+  }
+
+  /** Whether an aggregate is the same in any order of the rows, but for the sign of a zero. */
+  private static boolean exact(Expression function) {
+    if (function instanceof Count) return true;
+    DataType type = function.dataType();
+    if (function instanceof Min || function instanceof Max) return isReal(type) || UnsafeRowUtils.isBinaryStable(type);
+    if (!(function instanceof Sum) && !(function instanceof Average) || isReal(type) || function.prettyName().startsWith("try_")) return false;
+    // The sum has ten digits more than what is summed, where there is room for them: else it may overflow in one order and not in another.
+    DataType summed = ((Expression) function.children().head()).dataType();
+    return !(summed instanceof DecimalType) || ((DecimalType) summed).precision() <= 28;
   }
 
   /** How many bytes running the plan may read. */
@@ -121,9 +205,16 @@ public final class SmallSide {
     return total;
   }
 
-  /** The distinct values of some expressions over a plan's rows, up to a limit. */
-  public static InternalRow[] distinct(SparkSession session, LogicalPlan plan, List expressions, int limit) {
-    return run(values(session, plan, expressions).distinct().limit(limit));
+  /**
+   * The distinct values of some expressions over a plan's rows, of up to so many rows. exact: equal values are the same, so that Spark may
+   * group by them; else 'z' would stand for 'Z', or 0.0 for -0.0.
+   */
+  public static InternalRow[] distinct(SparkSession session, LogicalPlan plan, List expressions, boolean exact, int limit) {
+    Dataset values = values(session, plan, expressions);
+    if (exact) return run(values.distinct().limit(limit), KEYS);
+    InternalRow[] rows = run(values.limit(limit), KEYS);
+    if (rows.length == limit) return rows;
+    return (InternalRow[]) new java.util.LinkedHashSet(java.util.Arrays.asList(rows)).toArray(new InternalRow[0]); // rows of bytes
   }
 
   /** The smallest and the largest value of each expression over a plan's rows, side by side in one row. */
@@ -133,24 +224,25 @@ public final class SmallSide {
       ends[2 * i] = "min(v" + i + ")";
       ends[2 * i + 1] = "max(v" + i + ")";
     }
-    return run(values(session, plan, expressions).selectExpr(ends))[0];
+    return run(values(session, plan, expressions).selectExpr(ends), KEYS)[0];
   }
 
   /** The rows of a plan. */
   public static InternalRow[] rows(SparkSession session, LogicalPlan plan) {
-    return run(Dataset$.MODULE$.ofRows(session, plan));
+    return run(Dataset$.MODULE$.ofRows(session, plan), KEYS);
   }
 
   private static Dataset values(SparkSession session, LogicalPlan plan, List expressions) {
     return Dataset$.MODULE$.ofRows(session, new Project(Plans.seq(named(expressions)), plan));
   }
 
-  private static InternalRow[] run(Dataset rows) {
+  /** The rows of a query, which Spark shows by a name. */
+  public static InternalRow[] run(Dataset rows, String name) {
     RUNNING.set(Boolean.TRUE);
     try {
       final QueryExecution execution = rows.queryExecution();
       return (InternalRow[]) SQLExecution$.MODULE$.withNewExecutionId(
-          execution, scala.Option.apply("data-skip: keys of a join"), new scala.runtime.AbstractFunction0() {
+          execution, scala.Option.apply(name), new scala.runtime.AbstractFunction0() {
             public Object apply() {
               return execution.executedPlan().executeCollect();
             }
@@ -162,10 +254,7 @@ public final class SmallSide {
 
   private static List named(List expressions) {
     List result = new ArrayList();
-    for (int i = 0; i < expressions.size(); i++) {
-      scala.collection.immutable.Seq none = Plans.noFilters();
-      result.add(new Alias((Expression) expressions.get(i), "v" + i, NamedExpression$.MODULE$.newExprId(), none, scala.Option.apply(null), none));
-    }
+    for (int i = 0; i < expressions.size(); i++) result.add(Plans.alias((Expression) expressions.get(i), "v" + i));
     return result;
   }
 }

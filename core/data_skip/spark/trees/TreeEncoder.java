@@ -148,16 +148,18 @@ public final class TreeEncoder {
     return result;
   }
 
-  /** A Python function is known by its pickled code: a function registered again under the same name is another one. */
+  /** A Python function is known by its pickled code, in which spark/python_code.py looks for what it names of other code. */
   private static Map pythonFunction(PythonUDF function) {
     Map result = new LinkedHashMap();
     result.put("name", function.name());
     result.put("evalType", new Integer(function.evalType()));
     try {
-      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      java.io.ByteArrayOutputStream command = new java.io.ByteArrayOutputStream();
       scala.collection.Iterator code = function.func().command().iterator();
-      while (code.hasNext()) digest.update(((Byte) code.next()).byteValue());
-      result.put("code", Base64.getEncoder().encodeToString(digest.digest()));
+      while (code.hasNext()) command.write(((Byte) code.next()).byteValue());
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(command.toByteArray());
+      result.put("code", Base64.getEncoder().encodeToString(digest));
+      result.put("command", Base64.getEncoder().encodeToString(command.toByteArray()));
     } catch (Exception e) {
       result.put("code", opaque(function));
     }

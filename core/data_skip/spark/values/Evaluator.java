@@ -10,21 +10,25 @@ import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
-import org.apache.spark.unsafe.types.UTF8String;
 
 /** Asks Spark: evaluates nodes of the query's own tree on given values of sub-expressions ("targets"). A node is known by its number. */
 public final class Evaluator {
@@ -34,10 +38,14 @@ public final class Evaluator {
   private static final byte ERROR = 3;
   private static final Object CHECKED = new Object(); // marks nodes that are to be replaced by their AnsiForm
 
-  private final List nodes;
+  private static final byte ASKED = 4;
 
-  public Evaluator(List nodes) {
+  private final List nodes;
+  private final PythonWorkers workers;
+
+  public Evaluator(List nodes, PythonWorkers workers) {
     this.nodes = nodes;
+    this.workers = workers;
   }
 
   public Expression node(int id) {
@@ -78,10 +86,11 @@ public final class Evaluator {
   /** The expression with sub-expressions replaced (or, where they are to be CHECKED, in that form); null as for `bind`. */
   public Expression bound(Expression expression, IdentityHashMap replaced) {
     Expression bound = replace(expression, replaced);
-    return bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList()) ? bound : null;
+    boolean known = bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList());
+    return known && !PythonBatches.in(bound) ? bound : null;
   }
 
-  /** Whether the JVM can evaluate the expression: a Python function cannot be, nor a variable (by id) of a lambda function that is not part of it. */
+  /** Whether the JVM, or a Python worker, can evaluate the expression once its attributes are given: not so a variable (by id) of a lambda around it. */
   private static boolean evaluable(Expression expression, List variables) {
     if (expression instanceof NamedLambdaVariable) return variables.contains(((NamedLambdaVariable) expression).exprId());
     if (expression instanceof LambdaFunction) {
@@ -89,7 +98,8 @@ public final class Evaluator {
       scala.collection.Iterator arguments = ((LambdaFunction) expression).arguments().iterator();
       while (arguments.hasNext()) variables.add(((NamedExpression) arguments.next()).exprId());
     }
-    if (expression instanceof Unevaluable) return expression.getClass().getSimpleName().equals("ResolvedCollation"); // of COLLATE, never evaluated
+    boolean given = expression instanceof PythonUDF || expression instanceof Attribute; // Unevaluable as well
+    if (!given && expression instanceof Unevaluable) return expression.getClass().getSimpleName().equals("ResolvedCollation"); // of COLLATE, never evaluated
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
       if (!evaluable((Expression) children.next(), variables)) return false;
@@ -110,9 +120,10 @@ public final class Evaluator {
 
   /**
    * The truth of a boolean node for each row of an Arrow stream, with a column for each of the targets.
-   * One byte a value: 0 false, 1 true, 2 null, 3 "Spark raises an error here".
+   * One byte a value: 0 false, 1 true, 2 null, 3 "Spark raises an error here", 4 "ask again, once PythonWorkers have run".
    */
   public byte[] evaluate(String place, String targets, byte[] arrowStream) throws Exception {
+    if (PythonBatches.in(node(place))) return truths(byWorkers(place, targets, arrowStream));
     final Expression bound = bind(place, targets);
     if (bound == null) return null;
     return answers(arrowStream, new Answer() {
@@ -120,6 +131,55 @@ public final class Evaluator {
         return truth(bound, row);
       }
     });
+  }
+
+  private static byte[] truths(List values) {
+    if (values == null) return null;
+    byte[] truths = new byte[values.size()];
+    for (int i = 0; i < truths.length; i++) {
+      Object value = values.get(i);
+      truths[i] = value == PythonWorkers.ASKED ? ASKED : value == PythonWorkers.UNKNOWN ? ERROR : value == null ? NULL : ((Boolean) value).booleanValue() ? TRUE : FALSE;
+    }
+    return truths;
+  }
+
+  /** What a node that calls Python functions gives for each row of an Arrow stream, as PythonWorkers tell it; null where it cannot be put to them. */
+  private List byWorkers(String place, String targets, byte[] arrowStream) throws Exception {
+    final List attributes = new ArrayList();
+    String[] columns = targets.split(";");
+    String key = place + ":" + targets;
+    IdentityHashMap replaced = new IdentityHashMap();
+    for (int column = 0; column < columns.length; column++) {
+      String[] ids = columns[column].split(",");
+      if (columns[column].isEmpty()) return null;
+      DataType type = node(ids[0]).dataType();
+      AttributeReference attribute = new AttributeReference(
+          "v" + column, type, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Plans.noFilters());
+      attributes.add(attribute);
+      for (int i = 0; i < ids.length; i++) {
+        Expression target = node(ids[i]);
+        if (ids[i].startsWith("!")) replaced.put(((Not) target).child(), new Not(attribute));
+        else replaced.put(target, attribute);
+      }
+    }
+    if (!workers.knows(key)) {
+      Expression expression = replace(node(place), replaced);
+      scala.collection.Iterator references = expression.references().iterator();
+      while (references.hasNext()) if (!attributes.contains(references.next())) return null;
+      if (!expression.deterministic() || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;
+    }
+    final List rows = new ArrayList();
+    answers(arrowStream, new Answer() {
+      public byte of(InternalRow row) {
+        Object[] values = new Object[attributes.size()];
+        for (int i = 0; i < values.length; i++) {
+          values[i] = row.isNullAt(i) ? null : InternalRow.copyValue(row.get(i, ((Expression) attributes.get(i)).dataType()));
+        }
+        rows.add(new GenericInternalRow(values));
+        return 0;
+      }
+    });
+    return workers.answers(key, arrowStream, rows);
   }
 
   /** What is asked of each row of an Arrow stream. */
@@ -156,8 +216,16 @@ public final class Evaluator {
     }
   }
 
-  /** The value of a node, as text, for the one row of an Arrow stream; null where it is NULL or an error, or cannot be evaluated. */
+  /**
+   * The value of a node, as text, for the one row of an Arrow stream; null where it is NULL or an error, or cannot be evaluated; "ask" where
+   * it is to be asked again, once PythonWorkers have run.
+   */
   public String value(String place, String targets, byte[] arrowStream) throws Exception {
+    if (PythonBatches.in(node(place))) {
+      List values = byWorkers(place, targets, arrowStream);
+      Object value = values == null ? null : values.get(0);
+      return value == PythonWorkers.ASKED ? "ask" : value == null || value == PythonWorkers.UNKNOWN ? null : value.toString();
+    }
     final Expression bound = bind(place, targets);
     if (bound == null) return null;
     final String[] found = new String[1];
@@ -169,31 +237,6 @@ public final class Evaluator {
       }
     });
     return found[0];
-  }
-
-  /**
-   * The values of a node, as text, for each row of an Arrow stream: how many bytes it has (-1: NULL, -2: Spark raises an error here), then
-   * the bytes. null where it cannot be evaluated.
-   */
-  public byte[] texts(String place, String targets, byte[] arrowStream) throws Exception {
-    final Expression bound = bind(place, targets);
-    if (bound == null) return null;
-    java.io.ByteArrayOutputStream bytes = new java.io.ByteArrayOutputStream();
-    final java.io.DataOutputStream result = new java.io.DataOutputStream(bytes);
-    answers(arrowStream, new Answer() {
-      public byte of(InternalRow row) throws java.io.IOException {
-        try {
-          Object value = bound.eval(row);
-          byte[] text = value == null ? null : value instanceof UTF8String ? ((UTF8String) value).getBytes() : value.toString().getBytes("UTF-8");
-          result.writeInt(text == null ? -1 : text.length);
-          if (text != null) result.write(text);
-        } catch (Exception e) {
-          result.writeInt(-2);
-        }
-        return 0;
-      }
-    });
-    return bytes.toByteArray();
   }
 
   /** What a cast gives of each row of an Arrow stream of one column, as JSON of values (see TreeEncoder); null where one of them raises an error. */
@@ -213,16 +256,6 @@ public final class Evaluator {
       }
     });
     return values.size() < raised.length ? null : Plans.json(values);
-  }
-
-  /** The pickled code of a Python function; null where the node is something else. */
-  public byte[] pythonFunction(String place) {
-    if (!(node(place) instanceof PythonUDF)) return null;
-    PythonUDF function = (PythonUDF) node(place);
-    scala.collection.Iterator code = function.func().command().iterator();
-    java.io.ByteArrayOutputStream result = new java.io.ByteArrayOutputStream();
-    while (code.hasNext()) result.write(((Byte) code.next()).byteValue());
-    return result.toByteArray();
   }
 
   private static Object evaluated(Expression bound, InternalRow row) {

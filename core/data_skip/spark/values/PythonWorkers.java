@@ -1,0 +1,200 @@
+package data_skip;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.classic.SparkSession;
+
+/**
+ * What expressions with Python functions give, by Spark's own workers: the same interpreter, environment and conversions as the query's.
+ *
+ * Python asks while it chooses files: inside of a callback, where no query is started. So what is asked is gathered, every answer is ASKED
+ * for the time being, and once the callback has returned `run` finds the answers, for Python to ask again. Where a function raises an error,
+ * for one value or because a value is NULL, and where too much is asked, they are UNKNOWN.
+ */
+public final class PythonWorkers {
+  public static final Object ASKED = new Object();
+  public static final Object UNKNOWN = new Object();
+  private static final int MOST_ROUNDS = 3; // answers may lead to other questions
+  private static final int MOST_FAILURES = 16; // after each the values are halved, to find those for which a function raises an error
+  private static final int MOST_OF_A_JOB = 100; // expressions
+  private static final int MOST_ROWS = 10000; // of a batch: Spark's own default
+  private static final int MOST_BYTES = 1 << 20; // of the values of a batch, far below what later versions of Spark cut batches at
+
+  private final Map subjects = new LinkedHashMap();
+  private int rounds;
+  private int failures;
+  private long deadline;
+
+  /** An expression over some attributes, the rows of their values that it is asked of, and its answers. */
+  private static final class Subject {
+    final Expression expression;
+    final List attributes;
+    final List rows = new ArrayList();
+    final List answers = new ArrayList();
+    final Map questions = new LinkedHashMap(); // the rows as they were asked about -> place of the first
+
+    Subject(Expression expression, List attributes) {
+      this.expression = expression;
+      this.attributes = attributes;
+    }
+
+    /** Equal for subjects that one job may answer. */
+    List rowsAsAsked() {
+      List result = new ArrayList(questions.keySet());
+      for (int i = 0; i < attributes.size(); i++) result.add(((Expression) attributes.get(i)).dataType());
+      return result;
+    }
+
+    /** The expression over the attributes of another subject. */
+    Expression over(List others) {
+      Map byId = new HashMap();
+      for (int i = 0; i < attributes.size(); i++) byId.put(((Attribute) attributes.get(i)).exprId(), others.get(i));
+      return Plans.substitute(expression, byId);
+    }
+  }
+
+  /** Whether a subject of this key is known, so that it need not be told again. */
+  public boolean knows(String key) {
+    return subjects.containsKey(key);
+  }
+
+  /** Tells an expression over some attributes; false where it is not served. */
+  public boolean tell(String key, Expression expression, List attributes) {
+    boolean served = PythonBatches.of(Collections.singletonList(expression), attributes) != null;
+    if (served) subjects.put(key, new Subject(expression, attributes));
+    return served;
+  }
+
+  /** What the expression gives for each of the rows, which `asked` tells from others. */
+  public List answers(String key, byte[] asked, List rows) {
+    Subject subject = (Subject) subjects.get(key);
+    ByteBuffer question = ByteBuffer.wrap(asked);
+    if (!subject.questions.containsKey(question)) {
+      if (rounds == MOST_ROUNDS) return Collections.nCopies(rows.size(), UNKNOWN);
+      subject.questions.put(question, new Integer(subject.rows.size()));
+      subject.rows.addAll(rows);
+      subject.answers.addAll(Collections.nCopies(rows.size(), ASKED));
+    }
+    if (rounds == MOST_ROUNDS) Collections.replaceAll(subject.answers, ASKED, UNKNOWN);
+    int first = ((Integer) subject.questions.get(question)).intValue();
+    return subject.answers.subList(first, first + rows.size());
+  }
+
+  /** Forgets everything, for a new decision. */
+  public void clear() {
+    subjects.clear();
+    rounds = 0;
+  }
+
+  /**
+   * Finds the answers. `spark.data_skip.python.maxSeconds` is how long functions may take (0: none is called), by which the time of a query
+   * may grow: of what is not known by then, nothing is.
+   */
+  public void run(SparkSession session) {
+    rounds = Math.min(rounds + 1, MOST_ROUNDS);
+    failures = 0;
+    double seconds = Double.parseDouble(session.sessionState().conf().getConfString("spark.data_skip.python.maxSeconds", "5"));
+    deadline = System.nanoTime() + (long) (seconds * 1e9);
+    String tag = "data-skip-" + java.util.UUID.randomUUID();
+    java.util.Timer timer = cancelling(session.sparkContext(), tag, (long) (seconds * 1000));
+    session.sparkContext().addJobTag(tag);
+    try {
+      List groups = groups();
+      for (int i = 0; i < groups.size(); i++) find((List) groups.get(i), session);
+    } finally {
+      session.sparkContext().removeJobTag(tag);
+      timer.cancel();
+    }
+  }
+
+  /** Ends the jobs with a tag after so many milliseconds, and those that begin later. */
+  private static java.util.Timer cancelling(final org.apache.spark.SparkContext context, final String tag, long after) {
+    java.util.Timer timer = new java.util.Timer("data-skip", true);
+    timer.schedule(new java.util.TimerTask() {
+      public void run() {
+        context.cancelJobsWithTag(tag);
+      }
+    }, after, 200);
+    return timer;
+  }
+
+  /** The subjects, side by side where one job may answer them: as those of an OR over the rows of a join. */
+  private List groups() {
+    List groups = new ArrayList();
+    Map open = new HashMap();
+    java.util.Iterator all = subjects.values().iterator();
+    while (all.hasNext()) {
+      Subject subject = (Subject) all.next();
+      List group = (List) open.get(subject.rowsAsAsked());
+      if (group == null || group.size() == MOST_OF_A_JOB || batches(group, subject) == null) {
+        group = new ArrayList();
+        groups.add(group);
+        open.put(subject.rowsAsAsked(), group);
+      }
+      group.add(subject);
+    }
+    return groups;
+  }
+
+  /** The job of some subjects, and one more, if there is; null where one job does not do. */
+  private static PythonBatches batches(List group, Subject more) {
+    List attributes = ((Subject) group.get(0)).attributes;
+    List expressions = new ArrayList();
+    for (int i = 0; i < group.size(); i++) expressions.add(((Subject) group.get(i)).over(attributes));
+    if (more != null) expressions.add(more.over(attributes));
+    return PythonBatches.of(expressions, attributes);
+  }
+
+  private void find(List group, SparkSession session) {
+    int most = MOST_ROWS;
+    int users = session.sessionState().conf().arrowMaxRecordsPerBatch();
+    if (users > 0) most = Math.min(most, users - 1); // and a row of NULL
+    PythonBatches batches = batches(group, null);
+    List all = ((Subject) group.get(0)).rows;
+    List places = new ArrayList();
+    long bytes = 0;
+    for (int place = 0; place < all.size(); place++) {
+      if (((Subject) group.get(0)).answers.get(place) != ASKED) continue;
+      for (int i = 0; i < group.size(); i++) ((Subject) group.get(i)).answers.set(place, UNKNOWN);
+      long size = PythonBatches.size((InternalRow) all.get(place));
+      if (places.size() >= most || bytes + size > MOST_BYTES) {
+        find(group, batches, places, session);
+        places = new ArrayList();
+        bytes = 0;
+      }
+      if (most > 0 && size <= MOST_BYTES) places.add(new Integer(place));
+      bytes += size;
+    }
+    find(group, batches, places, session);
+  }
+
+  private void find(List group, PythonBatches batches, List places, SparkSession session) {
+    if (places.isEmpty() || failures >= MOST_FAILURES || System.nanoTime() >= deadline) return;
+    try {
+      List found = batches.run(session, ((Subject) group.get(0)).rows, places);
+      for (int i = 0; i < group.size(); i++) {
+        Map answers = (Map) found.get(i);
+        for (int j = 0; j < places.size(); j++) {
+          Object place = places.get(j);
+          if (answers.containsKey(place)) ((Subject) group.get(i)).answers.set(((Integer) place).intValue(), answers.get(place));
+        }
+      }
+    } catch (Exception raised) { // by a function, or since Spark cannot plan it so: the query will tell
+      failures++;
+      if (String.valueOf(raised.getMessage()).contains("SPARK_JOB_CANCELLED")) deadline = System.nanoTime();
+      int middle = places.size() / 2;
+      if (middle > 0) {
+        find(group, batches, places.subList(0, middle), session);
+        find(group, batches, places.subList(middle, places.size()), session);
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+"""What is run first for a join or a sub-query gives the very rows that the query meets later, or is not used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from data_skip import MinMax, Skipping, ValueList
+from tests.geo_skip.conftest import sedona, with_sedona  # noqa: F401  # fixtures
+from tests.support import Lake
+
+TEXTS = ["Zeta", "zeta", "0.0x", "-0.0x", "other", "k7", "k8"]
+VIEWS = {
+    "letters": "SELECT p COLLATE UTF8_LCASE AS p FROM VALUES ('Z'), ('z') AS v(p)",
+    "zeros": "SELECT * FROM VALUES (0.0D, 1), (-0.0D, 1) AS v(x, g)",
+    "numbers": "SELECT * FROM VALUES (2.0D, 3), (4.0D, 5) AS v(x, g)",
+    "keys": "SELECT concat('K', id) COLLATE UTF8_LCASE AS s FROM range(150) WHERE id <> 8",
+    "decimals": "SELECT CAST(g AS DECIMAL(38, 0)) AS d FROM VALUES (1), (2) AS v(g)",
+}
+
+
+@pytest.fixture(scope="module")
+def facts(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """A file for each of TEXTS: s, the same as c under UTF8_LCASE, its place k, and v = k - 2.0."""
+    lake = Lake(spark, skipping, tmp_path_factory.mktemp("small_sides") / "facts")
+    for k, text in enumerate(TEXTS):
+        lake.file(text, {"s": [text], "c": [text], "k": [k], "v": [k - 2.0], "pad": ["".join(chr(33 + i * i % 90) for i in range(9000))]})
+    schema = "s STRING, c STRING COLLATE UTF8_LCASE, k BIGINT, v DOUBLE, pad STRING"
+    lake.index(ValueList("s"), ValueList("c"), MinMax("k"), MinMax("v"), schema=schema)
+    lake.view("facts", schema=schema)
+    for name, sql in VIEWS.items():
+        spark.sql(sql).createOrReplaceTempView(name)
+    yield lake
+    for view in ("facts", *VIEWS):
+        spark.catalog.dropTempView(view)
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("SELECT k, p FROM facts, letters WHERE s LIKE concat(p COLLATE UTF8_BINARY, '%')", {"Zeta", "zeta"}),
+        ("SELECT k FROM facts WHERE EXISTS (SELECT 1 FROM letters WHERE s LIKE concat(p COLLATE UTF8_BINARY, '%'))", {"Zeta", "zeta"}),
+        ("SELECT k, x FROM facts, zeros WHERE s LIKE concat(CAST(x AS STRING), '%')", {"0.0x", "-0.0x"}),
+        ("SELECT k FROM facts WHERE EXISTS (SELECT 1 FROM zeros WHERE s LIKE concat(CAST(x AS STRING), '%'))", {"0.0x", "-0.0x"}),
+        ("SELECT k FROM facts JOIN zeros ON v = x", {"0.0x"}),
+        ("SELECT k FROM facts JOIN keys ON c = keys.s", {"k7"}),
+        ("SELECT k FROM facts WHERE v >= (SELECT max(x) FROM numbers)", {"k8"}),
+        ("SELECT k FROM facts JOIN (SELECT g, max(x) AS x FROM numbers GROUP BY g) ON v = x AND k > g", {"other", "k8"}),
+    ],
+)
+def test_values_that_are_equal_and_not_the_same(facts: Lake, sql: str, read: set[str]) -> None:
+    facts.query(sql, read)
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("SELECT k FROM facts WHERE k >= 0 AND s >= (SELECT max(p) FROM letters) COLLATE UTF8_BINARY", "order of rows"),
+        (
+            "SELECT k FROM facts, (SELECT DISTINCT p FROM letters) WHERE k >= 0 AND s LIKE concat(p COLLATE UTF8_BINARY, '%')",
+            "any of equal texts",
+        ),
+        ("SELECT k FROM facts WHERE k >= 0 AND v >= (SELECT 1 / min(x) FROM numbers)", "the smallest of 0.0 and -0.0"),
+        ("SELECT k FROM facts WHERE k >= 0 AND v >= (SELECT sum(x) FROM numbers)", "order of rows"),
+        ("SELECT k FROM facts WHERE k >= 0 AND k >= (SELECT sum(d) FROM decimals)", "order of rows"),
+        ("SELECT k FROM facts WHERE k >= 0 AND k >= (SELECT try_sum(g) FROM numbers)", "order of rows"),
+    ],
+)
+def test_what_may_be_another_value_the_next_time_is_not_used(facts: Lake, sql: str, why: str) -> None:
+    scan = facts.query(sql).scans[-1]
+    assert any("is not used" in note and why in note for note in scan.notes), scan.notes
+
+
+def test_the_smallest_zero_may_have_either_sign(facts: Lake) -> None:
+    facts.query("SELECT k FROM facts WHERE s LIKE concat(CAST((SELECT min(x) FROM zeros) AS STRING), '%') AND k >= 0", set(TEXTS))
+
+
+def test_neighbours_of_a_knn_join_are_those_among_all_rows(sedona: Lake) -> None:  # noqa: F811
+    """Keys and conditions that the join has besides would take candidates away, and other rows would be the nearest."""
+    for i in range(4):
+        sedona.file(
+            f"{i}",
+            {"id": [i], "kind": ["a" if i == 3 else "b"], "x": [float(i)], "pad": ["".join(chr(33 + j * j % 90) for j in range(9000))]},
+        )
+    sedona.index(MinMax("id"), ValueList("kind"), MinMax("x"))
+    sedona.view("objects")
+    sedona.spark.sql("SELECT * FROM VALUES (0.1D, 'a', 3L) AS v(qx, qkind, qid)").createOrReplaceTempView("asked")
+    knn = "ST_KNN(ST_Point(asked.qx, 0D), ST_Point(objects.x, 0D), 2, false)"
+    sedona.query(f"SELECT id FROM asked JOIN objects ON {knn}")
+    sedona.query(f"SELECT id FROM asked JOIN objects ON {knn} AND asked.qkind = objects.kind")
+    sedona.query(f"SELECT id FROM asked JOIN objects ON {knn} AND asked.qid = objects.id")
