@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -51,13 +52,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # Plain Spark is the oracle, and with its own pushdown it loses rows (TRAPS A5, A17, I18).
         .config("spark.sql.parquet.filterPushdown", "false")
         .config("spark.sql.orc.filterPushdown", "false")
+        .config("spark.python.sql.dataFrameDebugging.enabled", "false")  # else three more calls of the JVM for each method of a Column
         .config("spark.driver.memory", "3g")
         .config("spark.python.daemon.module", "tests.python_workers")  # starts tasks five times as fast
         # A run is too short, and its plans too many, for what the second compiler gives: it took half of the time of two cores.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # what Spark refuses is expected, and its stack traces are long
     session.sparkContext._python_includes.clear()  # the packages' jars, in which Python would look for modules: see python_workers.py
     yield session
     session.stop()

@@ -141,3 +141,20 @@ def aged(path: Path, seconds: float = 3600.0) -> Path:
     moment = time.time() - seconds + 0.123
     os.utime(path, (moment, moment))
     return path
+
+
+def same_size(path: Path, rows: pa.Table) -> None:
+    """Replaces a file by another one of the same size: few rows, filled up with metadata."""
+    size = path.stat().st_size
+    for key in ("fill", "filled"):  # longer text may take a byte more to tell its length: then one key misses the size
+        fill = 0
+        for _ in range(5):
+            with pq.ParquetWriter(path, rows.schema, store_schema=False) as writer:
+                writer.write_table(rows.slice(0, 1))
+                writer.add_key_value_metadata({key: "x" * fill})
+            missing = size - path.stat().st_size
+            if missing == 0:
+                return
+            fill += missing
+            assert fill >= 0, f"a row alone takes more than the {size} bytes of {path}"
+    raise AssertionError(f"{path} misses its size of {size} bytes by {missing}")

@@ -13,10 +13,27 @@ from pyspark.sql import functions as F
 
 from data_skip import Skipping
 from data_skip.files.listing import Listing
-from tests.differential.strategies import Predicate
+from tests.differential.predicates import Predicate
 
 BATCH = 100
 FILE = "file_name"
+# Spark simplifies predicates before data-skip sees them; without these rules, its own rewritings have to be right.
+UNSIMPLIFIED = {
+    "spark.sql.optimizer.excludedRules": ",".join(
+        f"org.apache.spark.sql.catalyst.optimizer.{rule}"
+        for rule in (
+            "BooleanSimplification",
+            "NullPropagation",
+            "OptimizeIn",
+            "LikeSimplification",
+            "UnwrapCastInBinaryComparison",
+            "SimplifyBinaryComparison",
+            "SimplifyConditionals",
+            "ReplaceNullWithFalseInPredicate",
+            "InferFiltersFromConstraints",
+        )
+    )
+}
 
 
 @contextmanager

@@ -7,8 +7,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import pyarrow as pa
+
+from data_skip import MinMax, ValueList
 from data_skip.planning.catalog import Knowledge
 from tests.support import Lake, files_read
+
+ZONE = "spark.sql.session.timeZone"
 
 
 def check(lake: Lake, where: str, read: str | None = None, **by_kind: str | None) -> None:
@@ -70,3 +75,20 @@ def files(lake: Lake, table: Mapping[str, Mapping[str, Any]]) -> None:
     """Writes a file for each entry."""
     for name, columns in table.items():
         lake.file(name, columns)
+
+
+def column(lake: Lake, type_: pa.DataType, rows: dict[str, list[Any]], name: str = "x") -> None:
+    """A file for each list; MinMax and ValueList."""
+    files(lake, {file: {name: pa.array(values, type_)} for file, values in rows.items()})
+    lake.index(MinMax(name), ValueList(name))
+    lake.view()
+
+
+def times(lake: Lake, type_: str, rows: dict[str, list[str]], name: str = "t", **settings: str) -> None:
+    """A file for each list of texts that Spark casts to a type: times that Python cannot hold."""
+    for file, texts in rows.items():
+        values = ", ".join(f"({text})" if text == "NULL" else f"('{text}')" for text in texts)
+        frame = lake.spark.sql(f"SELECT CAST(v AS {type_}) AS {name} FROM VALUES {values} AS r(v)")
+        lake.spark_file(file, frame)
+    lake.index(MinMax(name), ValueList(name))
+    lake.view()
