@@ -1,10 +1,13 @@
-"""One Spark session for the whole run."""
+"""One Spark session for each worker of a run; which tests depend on Spark's version; the order of the files."""
 
 from __future__ import annotations
 
+import fcntl
+import logging
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -28,6 +31,53 @@ if hasattr(providers, "_get_local_constants"):
 SEDONA = ("org.apache.sedona:sedona-spark-shaded-4.0_2.13:1.8.0", "org.datasyslab:geotools-wrapper:1.8.0-33.1")
 
 
+# What may change with Spark's version: `pytest -m spark_version` runs it on others than the one that is pinned.
+SPARK_VERSION = (
+    "elements/test_lifting",
+    "falsifiable/test_expressions",
+    "held_out/test_spark",
+    "indexes/test_bloom_lifting",
+    "indexes/test_python_functions",
+    "joins/test_joins",
+    "readings/",
+    "test_formats",
+    "test_freshness_of_listings",
+    "test_java",
+    "test_lifting",
+    "test_overlap",
+    "test_partitions",
+    "smoke/",
+    "test_smoke",
+    "test_transparency",
+    "traps/",
+)
+# Files that take long, the longest first: so that no worker is left with one of them when the other has nothing more to do.
+LONGEST = ("differential/test_random_predicates", "falsifiable/test_monotone", "geo_skip/test_earth", "test_third_party")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A worker takes ten seconds to start its Spark: none for a single file."""
+    return 0 if len(config.args) == 1 and ".py" in config.args[0] else 2
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def name(item: pytest.Item) -> str:
+        return str(item.path.relative_to(Path(__file__).parent).with_suffix(""))
+
+    for item in items:
+        if name(item).startswith(SPARK_VERSION):
+            item.add_marker("spark_version")
+    items.sort(key=lambda item: LONGEST.index(name(item)) if name(item) in LONGEST else len(LONGEST))
+
+
+@contextmanager
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Within, no other worker: jars are downloaded into one folder."""
+    with open(tmp_path_factory.getbasetemp().parent / "starting", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     ensure_java()
@@ -35,7 +85,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     warehouse = tmp_path_factory.mktemp("warehouse")
     avro = "4.0.2" if pyspark.__version__.startswith("4.0.") else "4.1.1"  # works with later patch versions of Spark
     packages = [f"org.apache.spark:spark-avro_2.13:{avro}", *(SEDONA if pyspark.__version__.startswith("4.0.") else ())]
-    session = (
+    builder = (
         SparkSession.builder.master("local[2]")
         .appName("data-skip tests")
         .config("spark.jars.packages", ",".join(packages))
@@ -48,13 +98,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # Plain Spark is the oracle, and with its own pushdown it loses rows (TRAPS A5, A17, I18).
         .config("spark.sql.parquet.filterPushdown", "false")
         .config("spark.sql.orc.filterPushdown", "false")
+        .config("spark.python.sql.dataFrameDebugging.enabled", "false")  # else three more calls of the JVM for each method of a Column
         .config("spark.driver.memory", "3g")
         .config("spark.python.daemon.module", "tests.python_workers")  # starts tasks five times as fast
         # A run is too short, and its plans too many, for what the second compiler gives: it took half of the time of two cores.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
-        .getOrCreate()
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     )
+    with alone(tmp_path_factory):
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    logging.getLogger("SQLQueryContextLogger").disabled = True  # what Spark refuses is expected, and its stack traces are long
     session.sparkContext._python_includes.clear()  # the packages' jars, in which Python would look for modules: see python_workers.py
     yield session
     session.stop()

@@ -16,7 +16,6 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,20 +25,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from data_skip import BloomFilter, GapList, Hybrid, Index, MinMax, Prefix, Skipping, Suffix, ValueList
-from tests.differential.strategies import (
-    COLUMNS,
-    STRINGS,
-    Leaves,
-    Predicate,
-    RandomTable,
-    drawn,
-    every_kind,
-    random_file,
-    tables,
-    trees,
-)
-from tests.differential.truth import Truth, settings_of
-from tests.support import Lake, aged
+from tests.differential.predicates import Leaves, Predicate, every_kind, trees
+from tests.differential.tables import RandomTable, drawn, random_file, tables
+from tests.differential.truth import UNSIMPLIFIED, Truth, settings_of
+from tests.differential.values import COLUMNS, STRINGS
+from tests.support import Lake, aged, same_size
 
 EXAMPLES = int(os.environ.get("DATA_SKIP_EXAMPLES", "2000"))
 SEED = int(os.environ.get("DATA_SKIP_SEED", random.randrange(10**6) if "DATA_SKIP_EXAMPLES" in os.environ else 0))
@@ -49,23 +39,6 @@ A_SEED = 100_000  # tables that one seed may have
 
 UNINDEXED = ("other", "note")
 INDEXED = tuple(column for column in COLUMNS if column not in UNINDEXED)
-# Spark simplifies predicates before data-skip sees them; without these rules, its own rewritings have to be right.
-UNSIMPLIFIED = {
-    "spark.sql.optimizer.excludedRules": ",".join(
-        f"org.apache.spark.sql.catalyst.optimizer.{rule}"
-        for rule in (
-            "BooleanSimplification",
-            "NullPropagation",
-            "OptimizeIn",
-            "LikeSimplification",
-            "UnwrapCastInBinaryComparison",
-            "SimplifyBinaryComparison",
-            "SimplifyConditionals",
-            "ReplaceNullWithFalseInPredicate",
-            "InferFiltersFromConstraints",
-        )
-    )
-}
 NEW_YORK = {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "America/New_York"}
 EXPRESSIONS = [MinMax("length(s)"), MinMax("year(day)"), MinMax("i + 1"), MinMax("cast(at AS date)"), MinMax("abs(d)"), MinMax("upper(s)")]
 EXPRESSIONS += [
@@ -209,23 +182,6 @@ def change_files(lake: Lake, table: RandomTable, chance: random.Random) -> set[s
     os.utime(resized, ns=(moment, moment))
     lake.file("nulls.parquet", other())
     return {f"{name}.parquet" for name in ("00", "01", "appended", "03", "04", "05", "nulls")}
-
-
-def same_size(path: Path, rows: pa.Table) -> None:
-    """Replaces a file by another one of the same size: few rows, filled up with metadata."""
-    size = path.stat().st_size
-    for key in ("fill", "filled"):  # longer text may take a byte more to tell its length: then one key misses the size
-        fill = 0
-        for _ in range(5):
-            with pq.ParquetWriter(path, rows.schema, store_schema=False) as writer:
-                writer.write_table(rows.slice(0, 1))
-                writer.add_key_value_metadata({key: "x" * fill})
-            missing = size - path.stat().st_size
-            if missing == 0:
-                return
-            fill += missing
-            assert fill >= 0, f"a row alone takes more than the {size} bytes of {path}"
-    raise AssertionError(f"{path} misses its size of {size} bytes by {missing}")
 
 
 # The kinds of predicate that each index has to serve; of those between two bars, at least one.

@@ -7,16 +7,33 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from urllib.parse import unquote
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from data_skip import Skipping
 from data_skip.files.listing import Listing
-from tests.differential.strategies import Predicate
+from tests.differential.predicates import Predicate
+from tests.support import FILE, at_hand
 
 BATCH = 100
-FILE = "file_name"
+# Spark simplifies predicates before data-skip sees them; without these rules, its own rewritings have to be right.
+UNSIMPLIFIED = {
+    "spark.sql.optimizer.excludedRules": ",".join(
+        f"org.apache.spark.sql.catalyst.optimizer.{rule}"
+        for rule in (
+            "BooleanSimplification",
+            "NullPropagation",
+            "OptimizeIn",
+            "LikeSimplification",
+            "UnwrapCastInBinaryComparison",
+            "SimplifyBinaryComparison",
+            "SimplifyConditionals",
+            "ReplaceNullWithFalseInPredicate",
+            "InferFiltersFromConstraints",
+        )
+    )
+}
 
 
 @contextmanager
@@ -40,7 +57,11 @@ def kept_files(skipping: Skipping, frame: DataFrame, predicate: str, errors: boo
 
     AssertionError where a filter or a clause raises, unless that is expected: its files are kept, but nobody would skip them.
     """
-    scans = skipping.jvm.scans(frame.where(predicate))
+    return _planned(skipping, frame.where(predicate), predicate, errors)
+
+
+def _planned(skipping: Skipping, frame: DataFrame, predicate: str, errors: bool = False) -> tuple[set[str], set[str], str] | None:
+    scans = skipping.jvm.scans(frame)
     if not scans:
         return None
     listing = Listing.now(scans[-1])
@@ -59,11 +80,9 @@ class Truth:
     """
 
     def __init__(self, skipping: Skipping, frame: DataFrame) -> None:
-        self.skipping, self.frame, spark = skipping, frame, skipping.spark
+        self.skipping, self.frame = skipping, frame
         self.outcomes: Counter[str] = Counter()
-        with settings_of(spark, {"spark.sql.datetime.java8API.enabled": "true"}):  # which holds every date and timestamp exactly
-            read = frame.select(F.col("_metadata.file_name").alias(FILE), "*")._jdf
-            self.rows = DataFrame(spark._jsparkSession.createDataFrame(read.collectAsList(), read.schema()), spark)
+        self.rows = at_hand(frame, "file_name")
 
     def skipped(self, predicates: Sequence[Predicate], number: int) -> Iterator[tuple[Predicate, set[str]]]:
         """For each predicate that Spark can evaluate the files that planning skips, asserting that none holds a matching row."""
@@ -80,7 +99,12 @@ class Truth:
 
     def _plan(self, predicate: Predicate) -> tuple[set[str], set[str], str] | None:
         try:
-            plan = kept_files(self.skipping, self.frame, predicate.sql)
+            frame = self.frame.where(predicate.sql)
+        except AnalysisException:  # before data-skip is asked; there is no skipping while Spark analyses
+            self.outcomes["refused"] += 1
+            return None
+        try:
+            plan = _planned(self.skipping, frame, predicate.sql)
         except PySparkException:
             self.outcomes["refused"] += 1
             with self.skipping.disabled():

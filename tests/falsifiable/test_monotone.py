@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping
-from tests.differential.strategies import Predicate
+from tests.differential.predicates import Predicate
 from tests.differential.truth import Truth, kept_files, settings_of
 from tests.falsifiable.functions import BY_COLUMN
 from tests.support import Lake
