@@ -18,10 +18,26 @@ from data_skip.filters import Filters
 from data_skip.index import Index
 from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
 from data_skip.proofs import casts, elements, tuples
-from data_skip.store import DeltaStore, Snapshot
+from data_skip.store import Places, Snapshot
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
-FOLDER = "_data_skip"  # beside the data: Spark ignores names that begin with an underscore
+BESIDE = ".data_skip"
+"""The folder of indexes, beside the folders of their tables: the index of `lake/weather` is `lake/.data_skip/_weather/_index`.
+
+Table formats keep their metadata inside of the table (`_delta_log/`, `metadata/`, `.hoodie/`), which nobody may read as plain files; our
+tables are read so. What the usual globs see of a folder inside, by trying (Spark 4.0, DuckDB, polars, fsspec, Python, pyarrow, bash):
+
+    a listing of the table itself (Spark, pyarrow, pandas)  nothing whose name begins with _ or .
+    t/* and t/*/* in Spark and Hadoop                       _x and .x alike: what a glob itself meets is not hidden, but what lies in
+                                                            the folders at which it ends is
+    t/**/*.parquet in Python's glob and in bash             _x, not .x
+    t/**/*.parquet in DuckDB, polars, fsspec, pathlib       _x and .x alike
+
+So nothing inside of a table is hidden from all. No glob below the table meets what lies outside; and that survives `mode("overwrite")`.
+A glob below the folder of several tables may meet it: Spark's `lake/*` and `lake/*/*` find only hidden names there, but `lake/*/*/*`, and
+`lake/**/*.parquet` in DuckDB and its like, find the index.
+"""
+INSIDE = "_data_skip"  # under the table's root: where earlier versions kept it, and where it is made if nothing can be written beside
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,7 @@ class Catalog:
         self.index_root = index_root.rstrip("/") if index_root else None
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
         self.knowledge = _know(self._modules)
-        self._stores: dict[str, DeltaStore] = {}
+        self._stores: dict[str, Places] = {}
 
     def learn(self, index: Index) -> None:
         """Makes the module of an index's class known, if no installed plugin has. DataSkipError where another kind has its name."""
@@ -47,10 +63,12 @@ class Catalog:
             self._modules.append(sys.modules[type(index).__module__])
             self.knowledge = _know(self._modules)
 
-    def store(self, root: str) -> DeltaStore:
+    def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""
-        uri = f"{self.index_root}/{_folder_name(root)}" if self.index_root else f"{root}/{FOLDER}"
-        return self._stores.setdefault(uri, DeltaStore(uri))
+        if root not in self._stores:
+            elsewhere = [f"{self.index_root}/{_folder_name(root)}"] if self.index_root else None
+            self._stores[root] = Places(elsewhere or [*_beside(root), f"{root}/{INSIDE}"])
+        return self._stores[root]
 
     def find(self, roots: Sequence[str]) -> list[tuple[str, Snapshot]]:
         """The indexes of the tables that some paths belong to, with the tables' roots. StoreError for one that cannot be read.
@@ -70,6 +88,19 @@ class Catalog:
 def _folder_name(root: str) -> str:
     """A name for the index of a root path, readable and its own; without escapes, which deltalake takes for what they stand for."""
     return f"{re.sub('[^A-Za-z0-9._-]+', '_', unquote(root))[-80:]}-{sha256(root.encode()).hexdigest()[:16]}"
+
+
+def _beside(root: str) -> list[str]:
+    """The place beside a table, which of a partition's folder is beside the whole table; [] for a table that fills a disk or bucket."""
+    table = root
+    while "=" in basename(table):
+        table = dirname(table)
+    parent = dirname(table)
+    if parent.endswith(":") or not parent:
+        return []
+    name = root[len(parent) + 1 :]
+    plain = re.fullmatch("[A-Za-z0-9._-]+", name)
+    return [f"{parent}/{BESIDE}/_{name if plain else _folder_name(name)}/_index"]
 
 
 def _candidates(path: str) -> Iterator[str]:
