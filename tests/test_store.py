@@ -359,7 +359,7 @@ def test_index_root_elsewhere(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_table_in_a_folder_that_deltalake_misreads_is_refused(lake: Lake) -> None:
-    other = Lake(lake.spark, lake.skipping, lake.folder / "a%20b" / "table")
+    other = Lake(lake.spark, lake.skipping, lake.folder / "a%20b")
     other.file("a.parquet", {"x": [1]})
     with pytest.raises(DataSkipError, match="index_root"):
         other.table().create_index(MinMax("x"))

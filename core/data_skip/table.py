@@ -130,11 +130,7 @@ class Table:
         in_catalog = format is None and schema is None and not options and "/" not in name and spark.catalog.tableExists(name)
         source = _Source(name, in_catalog, format, schema, options)
         if not in_catalog and format is None:
-            store = catalog.store(jvm.qualified(name))
-            known = _as_indexed(source, store)
-            # An index beside a table survives it: one of other files tells nothing of how these are to be read.
-            if known.format in (None, "parquet") or not _gone(spark, jvm, known, store):
-                source = known
+            source = _as_indexed(source, catalog.store(jvm.qualified(name)))
         return cls(spark, jvm, catalog, source, _state(spark, jvm, source).root)
 
     def _state(self) -> TableState:
@@ -148,9 +144,7 @@ class Table:
         """
         if not indexes or not all(isinstance(index, Index) for index in indexes):
             raise DataSkipError(f"create_index takes indexes, as MinMax('temp'), not {indexes!r}")
-        state = self._state()
-        self._forget_gone(state)
-        snapshot = self._snapshot()
+        state, snapshot = self._state(), self._snapshot()
         existing = snapshot.definitions if snapshot else {}
         bindings: list[Binding] = []
         for index in self._fitted(indexes, state, existing):
@@ -169,13 +163,6 @@ class Table:
         """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table."""
         snapshot = self._snapshot()
         return self._fitted(indexes, self._state(), snapshot.definitions if snapshot else {})
-
-    def _forget_gone(self, state: TableState) -> None:
-        """Drops all indexes where no file is left that they were made of: another table has been written in place of theirs."""
-        snapshot = self._snapshot()
-        if snapshot is not None and _is_gone(snapshot, state):
-            for column in snapshot.definitions:
-                self._store.drop(column)
 
     def _fitted(self, indexes: Sequence[Index], state: TableState, existing: Mapping[str, Definition]) -> list[Index]:
         for index in indexes:
@@ -293,20 +280,6 @@ class Table:
         live = set(keys) & set(snapshot.files) if snapshot else set()
         if snapshot and snapshot.rows > 2 * len(live) + 1000:
             self._store.compact({key for key in live if key is not None})
-
-
-def _gone(spark: SparkSession, jvm: Jvm, source: _Source, store: Places) -> bool:
-    snapshot = store.snapshot()
-    try:
-        return snapshot is not None and _is_gone(snapshot, _state(spark, jvm, source))
-    except DataSkipError:  # so it says when it is opened
-        return False
-
-
-def _is_gone(snapshot: Snapshot, state: TableState) -> bool:
-    """Whether a table has files, and none of those that a snapshot of its index knows."""
-    keys = set(state.list()[1])
-    return bool(snapshot.definitions and snapshot.files and keys) and keys.isdisjoint(snapshot.files)
 
 
 def _stored(index: Index, definitions: Mapping[str, Definition]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -22,7 +22,7 @@ from data_skip.proofs.elements import indexed
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
-from data_skip.store.definition import Definition, difference, malformed_column, of_rows, reader_of, unsure
+from data_skip.store.definition import Definition, difference, of_rows, reader_of, unsure
 
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
@@ -57,14 +57,8 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm) -> Binding:
     reader = reader_of(scan.description, scan.settings, [decode(tree) for tree in trees])
     if why := unsure(reader):
         raise DataSkipError(f"{index} cannot be built: {why}")
-    if (column := malformed_column(reader)) and any(tree.path[0] == column for tree in _columns(trees)):
-        raise DataSkipError(f"{index} cannot be built: {column} is no column of the files: the reader keeps there what it cannot parse")
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
     return Binding(index, definition, _record_type(index, types))
-
-
-def _columns(trees: Iterable[Any]) -> list[Column]:
-    return [node for tree in trees for node in decode(tree).walk() if isinstance(node, Column)]
 
 
 def _record_type(index: Index, types: Sequence[DataType]) -> pa.DataType:

@@ -21,23 +21,23 @@ from data_skip.proofs import casts, elements, tuples
 from data_skip.store import Places, Snapshot
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
-BESIDE = ".data_skip"
-"""The folder of indexes, beside the folders of their tables: the index of `lake/weather` is `lake/.data_skip/_weather/_index`.
+FOLDER = ".data_skip/_/_/_"
+"""The folder of a table's index, under the table's root.
 
-Table formats keep their metadata inside of the table (`_delta_log/`, `metadata/`, `.hoodie/`), which nobody may read as plain files; our
-tables are read so. What the usual globs see of a folder inside, by trying (Spark 4.0, DuckDB, polars, fsspec, Python, pyarrow, bash):
+It has to be invisible to whoever globs the data. What globs see, by trying (Spark 4.0, DuckDB 2.0, polars, fsspec, Python, pyarrow, bash):
 
     a listing of the table itself (Spark, pyarrow, pandas)  nothing whose name begins with _ or .
-    t/* and t/*/* in Spark and Hadoop                       _x and .x alike: what a glob itself meets is not hidden, but what lies in
+    t/*, t/*/*, ... in Spark and Hadoop                     _x and .x alike: what a glob itself meets is not hidden, but what lies in
                                                             the folders at which it ends is
-    t/**/*.parquet in Python's glob and in bash             _x, not .x
+    t/*, t/**/*.parquet in Python's glob and in bash        _x, not .x
     t/**/*.parquet in DuckDB, polars, fsspec, pathlib       _x and .x alike
 
-So nothing inside of a table is hidden from all. No glob below the table meets what lies outside; and that survives `mode("overwrite")`.
-A glob below the folder of several tables may meet it: Spark's `lake/*` and `lake/*/*` find only hidden names there, but `lake/*/*/*`, and
-`lake/**/*.parquet` in DuckDB and its like, find the index.
+So a folder with a dot, in which there are only hidden folders, down to a depth that globs over partitioned tables seldom reach: Spark's
+t/*/*/* finds no file there, t/*/*/*/* would. `**` of the last line finds the index wherever it lies below the table (as it finds Delta's
+log, Iceberg's metadata and Hudi's timeline, which lie there too): `index_root` keeps it elsewhere. It does not lie beside the table by
+default: there it would not move and be copied with it, would not be reached through links, and often may not be written.
 """
-INSIDE = "_data_skip"  # under the table's root: where earlier versions kept it, and where it is made if nothing can be written beside
+EARLIER = "_data_skip"  # where it was kept before, and is still found
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Catalog:
         """Where the index of the table at a root path is, or would be."""
         if root not in self._stores:
             elsewhere = [f"{self.index_root}/{_folder_name(root)}"] if self.index_root else None
-            self._stores[root] = Places(elsewhere or [*_beside(root), f"{root}/{INSIDE}"])
+            self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"])
         return self._stores[root]
 
     def find(self, roots: Sequence[str]) -> list[tuple[str, Snapshot]]:
@@ -88,19 +88,6 @@ class Catalog:
 def _folder_name(root: str) -> str:
     """A name for the index of a root path, readable and its own; without escapes, which deltalake takes for what they stand for."""
     return f"{re.sub('[^A-Za-z0-9._-]+', '_', unquote(root))[-80:]}-{sha256(root.encode()).hexdigest()[:16]}"
-
-
-def _beside(root: str) -> list[str]:
-    """The place beside a table, which of a partition's folder is beside the whole table; [] for a table that fills a disk or bucket."""
-    table = root
-    while "=" in basename(table):
-        table = dirname(table)
-    parent = dirname(table)
-    if parent.endswith(":") or not parent:
-        return []
-    name = root[len(parent) + 1 :]
-    plain = re.fullmatch("[A-Za-z0-9._-]+", name)
-    return [f"{parent}/{BESIDE}/_{name if plain else _folder_name(name)}/_index"]
 
 
 def _candidates(path: str) -> Iterator[str]:

@@ -35,6 +35,7 @@ public final class Plans {
             "org.apache.spark.sql.execution.datasources.text.TextFileFormat",
             "org.apache.spark.sql.avro.AvroFileFormat",
           });
+  private static final List NAMES = java.util.Arrays.asList(new String[] {"parquet", "orc", "csv", "json", "text", "avro"});
 
   private Plans() {}
 
@@ -49,10 +50,12 @@ public final class Plans {
     return uri.getScheme() + ":" + (uri.getRawAuthority() == null ? "" : "//" + uri.getRawAuthority()) + uri.getRawPath();
   }
 
-  /** The short name of Spark's own formats; of a class that extends one, as those of table formats do, its own: it may make other rows. */
+  /** The short name of a format; of another class than Spark's own for that name, as table formats have, its class: it may make other rows. */
   public static String formatName(Object format) {
     String name = format.getClass().getName();
-    return FORMATS.contains(name) ? ((org.apache.spark.sql.sources.DataSourceRegister) format).shortName() : name;
+    if (!(format instanceof org.apache.spark.sql.sources.DataSourceRegister)) return name;
+    String registered = ((org.apache.spark.sql.sources.DataSourceRegister) format).shortName();
+    return FORMATS.contains(name) || !NAMES.contains(registered) ? registered : name;
   }
 
   public static String json(Object value) {
