@@ -132,17 +132,17 @@ def measure(table: Table, index: Index, queries: list[str]) -> Line:
     (index,) = table.fitted(index)
     report = table.create_index(index)
     try:
-        size = metadata_bytes(Path(table.root.removeprefix("file:")), index) / report.files_collected
+        size = metadata_bytes(table.describe().location, index) / report.files_collected
         found = table.indicators(*queries)
     finally:
         table.drop_index(index)
     return Line(str(index), size, report.seconds, found.means, float(np.mean(list(found.of_oracle.values()))))
 
 
-def metadata_bytes(root: Path, index: Index) -> int:
+def metadata_bytes(location: str, index: Index) -> int:
     """What the index's column takes in the store, compressed."""
     total = 0
-    for uri in DeltaTable(str(root / "_data_skip")).file_uris():
+    for uri in DeltaTable(location).file_uris():
         metadata = pq.read_metadata(uri)
         for group in range(metadata.num_row_groups):
             chunks = (metadata.row_group(group).column(i) for i in range(metadata.num_columns))

@@ -143,7 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
         spark.read.parquet(str(options.out / "stations")).createOrReplaceTempView("stations")
         views = {peer: written_by(spark, peer, options.out / peer.lower(), options.files) for peer in peers}
         lines = [measured(spark, skipping, kind, views, written.files, written.rows, options.repeats) for kind in kinds(folder)]
-        size = sum(Path(uri).stat().st_size for uri in DeltaTable(str(folder / "_data_skip")).file_uris())
+        size = sum(Path(uri).stat().st_size for uri in DeltaTable(skipping.table(str(folder)).describe().location).file_uris())
     finally:
         spark.stop()
     return report(lines, list(views), written.files, size / written.bytes)

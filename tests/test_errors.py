@@ -58,7 +58,7 @@ def lake(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempP
 def test_what_cannot_be_indexed_is_refused(lake: Lake, index: Any, message: str) -> None:
     with pytest.raises(DataSkipError, match=f"(?s){message}"):
         lake.table().create_index(MinMax("x"), index)
-    assert not (lake.folder / "_data_skip").exists()
+    assert not list(lake.folder.parent.rglob("[._]data_skip"))
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,7 @@ def test_folders_that_cannot_be_read(lake: Lake, damage: str, caplog: pytest.Log
     lake.file("a.parquet", {"x": [1]})
     lake.file("b.parquet", {"x": [100]})
     lake.index(MinMax("x"))
-    place = lake.folder / "_data_skip"
+    place = Path(lake.table().describe().location)
     if damage == "no log":
         shutil.rmtree(place / "_delta_log")
     elif damage == "broken log":
@@ -293,7 +293,7 @@ def test_folders_that_cannot_be_read(lake: Lake, damage: str, caplog: pytest.Log
         with pytest.raises(DataSkipError):
             lake.table().refresh()
     else:
-        with pytest.raises(DataSkipError, match="_data_skip"):
+        with pytest.raises(DataSkipError, match=r"\.data_skip"):
             lake.table().create_index(MinMax("x"))
     assert sorted(path.name for path in place.rglob("*")) == kept
 
@@ -347,7 +347,7 @@ def test_index_root_elsewhere(spark: SparkSession, tmp_path: Path) -> None:
             lake.file("a.parquet", {"x": [1]})
             lake.file("b.parquet", {"x": [100]})
             lake.index(MinMax("x"))
-            assert not (lake.folder / "_data_skip").exists()
+            assert not list(tmp_path.rglob("[._]data_skip"))
             session.read.parquet(*[str(path) for path in lake.folder.glob("*.parquet")]).createOrReplaceTempView("t")
             lake.check("x > 50", read=["b.parquet"])
             lake.file("c.parquet", {"x": [7]})
@@ -365,13 +365,13 @@ def test_table_in_a_folder_that_deltalake_misreads_is_refused(lake: Lake) -> Non
         other.table().create_index(MinMax("x"))
     other.view()
     other.check("x > 5", read=["a.parquet"])
-    assert not (lake.folder / "a b").exists() and not (other.folder / "_data_skip").exists()
+    assert not (lake.folder / "a b").exists() and not list(lake.folder.parent.rglob("[._]data_skip"))
 
 
 def test_the_store_is_a_table_that_others_can_read(lake: Lake) -> None:
     lake.file("a b.parquet", {"x": [1, None], "s": ["k", "l"]})
     table = lake.index(MinMax("x"), Suffix("s", 1))
-    rows = DeltaTable(str(lake.folder / "_data_skip")).to_pyarrow_table().to_pylist()
+    rows = DeltaTable(table.describe().location).to_pyarrow_table().to_pylist()
     assert [row["path"] for row in rows] == ["a%20b.parquet"]
     assert rows[0]["row_count"] == 2 and rows[0]["min_max__x"]["null_count"] == 1
     assert rows_of(table.metadata().select("path", "size")) == rows_of(

@@ -39,7 +39,7 @@ class Sample:
         frame = self._opened[1]
         try:
             columns = [F.expr(sql).alias(name) for sql, name in zip(expressions, names, strict=True)]
-            found = frame.select(F.col("_metadata.file_path").alias("file"), *columns).distinct().limit(ROWS).toArrow()
+            found = frame.select(frame.metadataColumn("_metadata")["file_path"].alias("file"), *columns).distinct().limit(ROWS).toArrow()
         except PySparkException as error:
             first_line = str(error).strip().split("\n")[0]
             raise DataSkipError(f"no sample of {', '.join(expressions)} can be read: {first_line}") from error

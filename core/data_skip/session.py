@@ -26,8 +26,8 @@ _sessions_lock = Lock()
 def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
     """Makes every query of a running session skip files. Once per session; again returns the same Skipping.
 
-    index_root: a folder for the indexes of tables beside whose data nothing may be written; by default each index lies
-    in `_data_skip/` under the root of its table.
+    index_root: a folder for the indexes of tables under whose root nothing may be written, or that are read by globs which would meet
+    it (catalog.py lists them); by default each index lies in `.data_skip/` under the root of its table.
     DataSkipError for a session whose JVM cannot be reached, and for another index_root than the session was enabled with.
     """
     key = session_id(spark)

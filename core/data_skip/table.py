@@ -24,7 +24,7 @@ from data_skip.planning.report import human
 from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
-from data_skip.store import DeltaStore, FileKey, Snapshot, StoreError
+from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.definition import Definition
 
 
@@ -62,7 +62,7 @@ class Table:
     def __init__(self, spark: SparkSession, jvm: Jvm, catalog: Catalog, source: TableSource, root: str) -> None:
         self._spark, self._jvm, self._catalog, self._source = spark, jvm, catalog, source
         self.name, self.root = source.name, root
-        self._store: DeltaStore = catalog.store(root)
+        self._store: Places = catalog.store(root)
 
     @classmethod
     def open(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -22,7 +22,7 @@ from data_skip.proofs.elements import indexed
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
-from data_skip.store.definition import Definition, difference, reader_of
+from data_skip.store.definition import Definition, difference, of_rows, reader_of, unsure
 
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
@@ -55,6 +55,8 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm) -> Binding:
     if refusal := index.refuse(tuple(tree.type for tree in indexed(list(map(decode, trees))))):
         raise DataSkipError(f"{index} cannot be built: {refusal}")
     reader = reader_of(scan.description, scan.settings, [decode(tree) for tree in trees])
+    if why := unsure(reader):
+        raise DataSkipError(f"{index} cannot be built: {why}")
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
     return Binding(index, definition, _record_type(index, types))
 
@@ -94,7 +96,4 @@ def changed(stored: Definition, now: Definition) -> str:
 
 def another_reader(stored: Definition, now: Definition) -> str:
     """How the rows of an index in the store were read otherwise; "" where they were not. Indexes may read different columns."""
-    comparable: Mapping[str, Any] = {**now.reader, "settings": {**now.reader["settings"]}}
-    common = stored.reader["settings"].keys() & now.reader["settings"].keys()
-    old = {**stored.reader, "columns": [], "settings": {k: stored.reader["settings"][k] for k in common}}
-    return difference(old, {**comparable, "columns": [], "settings": {k: now.reader["settings"][k] for k in common}})
+    return difference(of_rows(stored.reader), of_rows(now.reader))

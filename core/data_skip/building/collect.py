@@ -35,7 +35,7 @@ class Collected:
 
 
 def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -> dict[int, Collected]:
-    """The records of each file by its hash.
+    """The records of each file by its number.
 
     `rows` has the columns FILE, REFUSED, READ_ALL, WHOLE and then every index's expressions in order, as `with_expressions` makes it.
     A file with a refused row gets no records. `failures` is told of the first error of each index.
@@ -161,7 +161,7 @@ def _is_array(type_: pa.DataType) -> bool:
 
 
 def with_expressions(frame: DataFrame, indexes: list[Index], malformed: str | None) -> DataFrame:
-    """The DataFrame that `collect` takes, from one that reads the files.
+    """The DataFrame that `collect` takes, from one that reads the files, and numbers them in the column FILE.
 
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
     columns that a query reads, so every column is asked for here, and a file with such a record is refused.
@@ -169,8 +169,8 @@ def with_expressions(frame: DataFrame, indexes: list[Index], malformed: str | No
     refused, read_all = F.lit(False), F.lit(False)
     if malformed:
         refused = F.col(f"`{malformed}`").isNotNull()
-        read_all = reduce(or_, (F.col(f"`{name}`").isNull() for name in frame.columns if name != malformed), read_all)
-    file = F.xxhash64(F.col("_metadata.file_path"))
-    whole = F.col("_metadata.file_block_length") == F.col("_metadata.file_size")
+        read_all = reduce(or_, (F.col(f"`{name}`").isNull() for name in frame.columns if name not in (malformed, FILE)), read_all)
+    metadata = frame.metadataColumn("_metadata")  # which a column of the files may be called as well
+    whole = metadata["file_block_length"] == metadata["file_size"]
     expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.inputs)]
-    return frame.select(file.alias(FILE), refused.alias(REFUSED), read_all.alias(READ_ALL), whole.alias(WHOLE), *expressions)
+    return frame.select(F.col(FILE), refused.alias(REFUSED), read_all.alias(READ_ALL), whole.alias(WHOLE), *expressions)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from time import sleep
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from data_skip.building.binding import Binding
-from data_skip.building.collect import Collected, collect, with_expressions
+from data_skip.building.collect import FILE, Collected, collect, with_expressions
 from data_skip.building.lifting import lift
 from data_skip.building.progress import progress_bar
 from data_skip.building.source import TableState
@@ -22,11 +23,11 @@ from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
-from data_skip.store import DeltaStore, FileKey
+from data_skip.store import FileKey, Places
+from data_skip.store.definition import WITH_MALFORMED, malformed_column
 from data_skip.store.delta import definition_field
 
 MALFORMED = "data_skip_malformed"
-_WITH_MALFORMED = ("csv", "json")
 _HOUR = 3_600_000
 _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
 
@@ -67,7 +68,7 @@ class Target:
     """The table that is indexed: its name for people, where its records go, and how to see what state it is in now."""
 
     name: str
-    store: DeltaStore
+    store: Places
     jvm: Jvm
     state: Callable[[], TableState]
 
@@ -81,7 +82,8 @@ def index_files(
     now = time.time() * 1000
     listing, keys = state.list()
     too_recent = _too_recent_files(keys, now)
-    wanted = np.array([key is not None and key not in current and key not in too_recent for key in keys], dtype=bool)
+    wanted = _wanted(keys, current | too_recent)
+    _let_clocks_pass([key for key, chosen in zip(keys, wanted, strict=True) if key is not None and chosen], now)
     report.files_current = sum(key in current for key in keys)
     found = _lift(listing, wanted, bindings)
     report.files_lifted = len(found)
@@ -121,13 +123,38 @@ def fitted(index: Index, sample: Sample) -> Index:
         raise DataSkipError(f"{index} cannot choose its open parameters from a sample of the table: {why}; give them") from error
 
 
+def _wanted(keys: Sequence[FileKey | None], known: set[FileKey]) -> Mask:
+    """Which files of a listing are to be collected: each once, though two partitions may have the same location."""
+    seen: set[FileKey | None] = {None, *known}
+    wanted = np.zeros(len(keys), dtype=bool)
+    for i, key in enumerate(keys):
+        wanted[i] = key not in seen
+        seen.add(key)
+    return wanted
+
+
+def _let_clocks_pass(keys: Sequence[FileKey], now: float) -> None:
+    """Waits until no listed file can be written again within the tick of its modification time, by whatever clock that was taken.
+
+    The clock of a store may be another than the driver's, so `_too_recent_files` may be wrong about files of this hour. But they were
+    listed, so their time has come: after one tick of any clock, whoever writes them again gives them another.
+    """
+    if any(abs(now - key.modification_time) <= _HOUR for key in keys):
+        sleep(_resolution(keys) / 1000)
+
+
+def _resolution(keys: Iterable[FileKey]) -> int:
+    """Of the clock that gave files their modification times, in milliseconds: a second where all are whole seconds."""
+    return 1000 if all(key.modification_time % 1000 == 0 for key in keys) else 10
+
+
 def _too_recent_files(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
     """Files that may be written again within the same tick of the clock, and then look the same.
 
-    The resolution is a second where all modification times are whole seconds. A time far in the future is no sign of youth.
+    A time far in the future is no sign of youth.
     """
     files = {key for key in keys if key is not None}
-    resolution = 1000 if all(key.modification_time % 1000 == 0 for key in files) else 10
+    resolution = _resolution(files)
     return {key for key in files if now - resolution <= key.modification_time <= now + _HOUR}
 
 
@@ -142,23 +169,20 @@ def _read(
     target: Target, state: TableState, listing: Listing, wanted: Mask, bindings: Sequence[Binding], report: IndexReport
 ) -> dict[int, Collected]:
     """What one pass over the wanted files finds, by the place of each in the listing."""
-    indexes, hashes = [binding.index for binding in bindings], listing.hashes
-    if len(set(hashes)) != len(hashes):
-        raise DataSkipError(f"two files of {report.table} have paths with the same hash, by which they are told apart; rename one")
-    malformed = MALFORMED if state.scan.description["format"] in _WITH_MALFORMED else None
+    indexes, reader = [binding.index for binding in bindings], bindings[0].definition.reader
+    malformed = (malformed_column(reader) or MALFORMED) if reader["format"] in WITH_MALFORMED else None
     listing.keep_only(wanted)
-    frame = target.jvm.restricted(state.frame, listing.java, malformed)
+    frame = target.jvm.restricted(state.frame, listing.java, malformed, FILE)
     failures: dict[Index, str] = {}
     try:
         found = collect(with_expressions(frame, indexes, malformed), indexes, failures)
     except SPARK_ERRORS as error:
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
     report.unknown = {str(index): error for index, error in failures.items()}
-    place = {hash_: i for i, hash_ in enumerate(hashes)}
-    return {place[hash_]: file for hash_, file in found.items()}
+    return found
 
 
-def _commit(store: DeltaStore, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
+def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
     """One commit of all records. An unknown record is one whose fields are all null: it says that the file need not be collected again."""
     report.files_collected, report.rows = len(rows), sum(file.rows for _, file in rows)
     report.files_refused = sum(file.refused for _, file in rows)

@@ -44,7 +44,7 @@ def _lifts(index: Index) -> bool:
 
 
 def _by_name_from_parquet(reader: Mapping[str, Any]) -> bool:
-    return bool(reader["format"] == "parquet" and reader["settings"].get("spark.sql.parquet.fieldId.read.enabled") != "true")
+    return bool(reader["format"] == "parquet" and reader["session"].get("spark.sql.parquet.fieldId.read.enabled") != "true")
 
 
 def _lift_one(path: Path, trees: Mapping[Index, tuple[Expression, ...]]) -> Collected | None:

@@ -13,7 +13,7 @@ from data_skip.files.listing import Listing
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
-from data_skip.store import DeltaStore, FileKey, StoreError
+from data_skip.store import FileKey, Places, StoreError
 from data_skip.store.definition import BY_POSITION, SUPPORTED_FORMATS
 
 
@@ -28,7 +28,7 @@ class TableSource:
     options: dict[str, str]
 
 
-def as_indexed(source: TableSource, store: DeltaStore) -> TableSource:
+def as_indexed(source: TableSource, store: Places) -> TableSource:
     """Without a format: the reader that an existing index was collected with."""
     try:
         snapshot = store.snapshot()

@@ -82,12 +82,6 @@ class Listing:
         text = bytes(self.java.paths()).decode("utf-8")
         return text.split("\n") if text else []
 
-    @property
-    def hashes(self) -> list[int]:
-        """Spark's xxhash64 of each path."""
-        found: list[int] = np.frombuffer(bytes(self.java.hashes()), dtype=">i8").astype(np.int64).tolist()
-        return found
-
     @cached_property
     def identities(self) -> list[tuple[int, int]]:
         """Size and modification time (ms) of each file."""

@@ -18,10 +18,26 @@ from data_skip.filters import Filters
 from data_skip.index import Index
 from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
 from data_skip.proofs import casts, elements, tuples
-from data_skip.store import DeltaStore, Snapshot
+from data_skip.store import Places, Snapshot
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
-FOLDER = "_data_skip"  # beside the data: Spark ignores names that begin with an underscore
+FOLDER = ".data_skip/_/_/_"
+"""The folder of a table's index, under the table's root.
+
+It has to be invisible to whoever globs the data. What globs see, by trying (Spark 4.0, DuckDB 2.0, polars, fsspec, Python, pyarrow, bash):
+
+    a listing of the table itself (Spark, pyarrow, pandas)  nothing whose name begins with _ or .
+    t/*, t/*/*, ... in Spark and Hadoop                     _x and .x alike: what a glob itself meets is not hidden, but what lies in
+                                                            the folders at which it ends is
+    t/*, t/**/*.parquet in Python's glob and in bash        _x, not .x
+    t/**/*.parquet in DuckDB, polars, fsspec, pathlib       _x and .x alike
+
+So a folder with a dot, in which there are only hidden folders, down to a depth that globs over partitioned tables seldom reach: Spark's
+t/*/*/* finds no file there, t/*/*/*/* would. `**` of the last line finds the index wherever it lies below the table (as it finds Delta's
+log, Iceberg's metadata and Hudi's timeline, which lie there too): `index_root` keeps it elsewhere. It does not lie beside the table by
+default: there it would not move and be copied with it, would not be reached through links, and often may not be written.
+"""
+EARLIER = "_data_skip"  # where it was kept before, and is still found
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,7 @@ class Catalog:
         self.index_root = index_root.rstrip("/") if index_root else None
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
         self.knowledge = _know(self._modules)
-        self._stores: dict[str, DeltaStore] = {}
+        self._stores: dict[str, Places] = {}
 
     def learn(self, index: Index) -> None:
         """Makes the module of an index's class known, if no installed plugin has. DataSkipError where another kind has its name."""
@@ -47,10 +63,12 @@ class Catalog:
             self._modules.append(sys.modules[type(index).__module__])
             self.knowledge = _know(self._modules)
 
-    def store(self, root: str) -> DeltaStore:
+    def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""
-        uri = f"{self.index_root}/{_folder_name(root)}" if self.index_root else f"{root}/{FOLDER}"
-        return self._stores.setdefault(uri, DeltaStore(uri))
+        if root not in self._stores:
+            elsewhere = [f"{self.index_root}/{_folder_name(root)}"] if self.index_root else None
+            self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"])
+        return self._stores[root]
 
     def find(self, roots: Sequence[str]) -> list[tuple[str, Snapshot]]:
         """The indexes of the tables that some paths belong to, with the tables' roots. StoreError for one that cannot be read.

@@ -96,7 +96,7 @@ class Measured:
 def matches(frame: DataFrame, wheres: Sequence[str]) -> list[Row]:
     """For each file of a table `file`, its URI, `rows`, and how many rows match each query: `q0`, `q1`, ... One pass."""
     counts = [F.count_if(F.expr(where)).alias(f"q{i}") for i, where in enumerate(wheres)]
-    return frame.groupBy(F.col("_metadata.file_path").alias("file")).agg(F.count("*").alias("rows"), *counts).collect()
+    return frame.groupBy(frame.metadataColumn("_metadata")["file_path"].alias("file")).agg(F.count("*").alias("rows"), *counts).collect()
 
 
 def measured(table: str, found: Sequence[Row], reads: Mapping[str, Container[str]]) -> Measured:

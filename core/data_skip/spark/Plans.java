@@ -26,6 +26,17 @@ import org.apache.spark.sql.types.StructType;
 /** What reading and rewriting Catalyst's plans needs in more than one place. */
 public final class Plans {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final List FORMATS =
+      java.util.Arrays.asList(
+          new String[] {
+            "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat",
+            "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat",
+            "org.apache.spark.sql.execution.datasources.csv.CSVFileFormat",
+            "org.apache.spark.sql.execution.datasources.json.JsonFileFormat",
+            "org.apache.spark.sql.execution.datasources.text.TextFileFormat",
+            "org.apache.spark.sql.avro.AvroFileFormat",
+          });
+  private static final List NAMES = java.util.Arrays.asList(new String[] {"parquet", "orc", "csv", "json", "text", "avro"});
 
   private Plans() {}
 
@@ -38,6 +49,14 @@ public final class Plans {
   public static String uri(org.apache.hadoop.fs.Path path) {
     java.net.URI uri = path.toUri();
     return uri.getScheme() + ":" + (uri.getRawAuthority() == null ? "" : "//" + uri.getRawAuthority()) + uri.getRawPath();
+  }
+
+  /** The short name of a format; of another class than Spark's own for that name, as table formats have, its class: it may make other rows. */
+  public static String formatName(Object format) {
+    String name = format.getClass().getName();
+    if (!(format instanceof org.apache.spark.sql.sources.DataSourceRegister)) return name;
+    String registered = ((org.apache.spark.sql.sources.DataSourceRegister) format).shortName();
+    return FORMATS.contains(name) || !NAMES.contains(registered) ? registered : name;
   }
 
   public static String json(Object value) {
@@ -83,12 +102,13 @@ public final class Plans {
   /** The same scan over another FileIndex. */
   public static LogicalRelation withLocation(LogicalRelation scan, FileIndex location) {
     HadoopFsRelation old = (HadoopFsRelation) scan.relation();
-    return withRelation(scan, location, old.dataSchema(), new HashMap(), scan.output());
+    return withRelation(scan, location, old.partitionSchema(), old.dataSchema(), new HashMap(), scan.output());
   }
 
   /**
-   * The same scan for collecting: an unreadable file is an error, never an empty one. `malformed`, for text formats: one more
-   * column, in which each record is kept that could not be parsed; the scan then reads leniently, whatever the user's mode.
+   * The same scan for collecting: an unreadable file is an error, never an empty one. `malformed`, for text formats: the column in which each
+   * record is kept that could not be parsed, one more where the schema has none; the scan then reads leniently, whatever the user's mode.
+   * What the files' index says of partitions beyond those of the scan are further columns.
    */
   public static LogicalRelation forCollecting(LogicalRelation scan, FileIndex location, String malformed) {
     StructType schema = ((HadoopFsRelation) scan.relation()).dataSchema();
@@ -97,24 +117,37 @@ public final class Plans {
     options.put("ignoreCorruptFiles", "false");
     options.put("ignoreMissingFiles", "false");
     if (malformed != null) {
-      schema = schema.add(malformed, DataTypes.StringType);
-      output.add(org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttribute(schema.fields()[schema.length() - 1]));
+      if (schema.getFieldIndex(malformed).isEmpty()) {
+        schema = schema.add(malformed, DataTypes.StringType);
+        output.add(attribute(schema, schema.length() - 1));
+      }
       options.put("mode", "PERMISSIVE");
       options.put("columnNameOfCorruptRecord", malformed);
       options.put("columnPruning", "false");
     }
-    return withRelation(scan, location, schema, options, seq(output));
+    StructType partitions = ((HadoopFsRelation) scan.relation()).partitionSchema();
+    int known = ((HadoopFsRelation) scan.relation()).location().partitionSchema().length();
+    for (int i = known; i < location.partitionSchema().length(); i++) {
+      partitions = partitions.add(location.partitionSchema().fields()[i]);
+      output.add(attribute(partitions, partitions.length() - 1));
+    }
+    return withRelation(scan, location, partitions, schema, options, seq(output));
+  }
+
+  private static Object attribute(StructType schema, int field) {
+    return org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttribute(schema.fields()[field]);
   }
 
   private static LogicalRelation withRelation(
-      LogicalRelation scan, FileIndex location, StructType dataSchema, Map changes, scala.collection.immutable.Seq output) {
+      LogicalRelation scan, FileIndex location, StructType partitionSchema, StructType dataSchema, Map changes,
+      scala.collection.immutable.Seq output) {
     HadoopFsRelation old = (HadoopFsRelation) scan.relation();
     java.util.TreeMap options = new java.util.TreeMap(String.CASE_INSENSITIVE_ORDER);
     options.putAll(scala.jdk.javaapi.CollectionConverters.asJava(old.options()));
     options.putAll(changes);
     HadoopFsRelation relation =
         new HadoopFsRelation(
-            location, old.partitionSchema(), dataSchema, old.bucketSpec(), old.fileFormat(),
+            location, partitionSchema, dataSchema, old.bucketSpec(), old.fileFormat(),
             scala.collection.immutable.Map$.MODULE$.from(scala.jdk.javaapi.CollectionConverters.asScala(options)), old.sparkSession());
     Object[] arguments = new Object[scan.productArity()];
     for (int i = 0; i < arguments.length; i++) {

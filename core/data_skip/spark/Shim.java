@@ -46,7 +46,14 @@ public final class Shim {
   /** The scan of an analysed plan that merely selects from one file relation, with no predicate; null where it reads something else. */
   public SkippingFileIndex scan(LogicalPlan analyzed, BiFunction python) {
     LogicalRelation relation = Plans.onlyRelation(analyzed);
-    return relation == null || relation.isStreaming() ? null : new SkippingFileIndex(relation, null, new ArrayList(), python);
+    if (relation == null || relation.isStreaming()) return null;
+    org.apache.spark.sql.SparkSession session = ((HadoopFsRelation) relation.relation()).sparkSession();
+    org.apache.spark.sql.internal.SQLConf conf = ((org.apache.spark.sql.classic.SparkSession) session).sessionState().conf();
+    return new SkippingFileIndex(relation, null, new ArrayList(), python, conf);
+  }
+
+  public String formatName(Object format) {
+    return Plans.formatName(format);
   }
 
   /** The scans with a skipping FileIndex in an optimised plan. */
@@ -81,12 +88,14 @@ public final class Shim {
   }
 
   /**
-   * The same DataFrame, over some files of a listing only: those that are to be read. `malformed`: the name of a further
-   * column, in which a text format keeps each record that it could not parse; null for other formats.
+   * The same DataFrame, over some files of a listing only: those that are to be read. `malformed`: the name of the
+   * column in which a text format keeps each record that it could not parse; null for other formats. `number`: that of a further one
+   * for each file's place in the listing; null for none.
    */
-  public Object restricted(LogicalPlan analyzed, Listing listing, String malformed) {
+  public Object restricted(LogicalPlan analyzed, Listing listing, String malformed, String number) {
     LogicalRelation old = Plans.onlyRelation(analyzed);
-    LogicalRelation chosen = Plans.forCollecting(old, new ChosenFiles(((HadoopFsRelation) old.relation()).location(), listing), malformed);
+    ChosenFiles files = new ChosenFiles(((HadoopFsRelation) old.relation()).location(), listing, number);
+    LogicalRelation chosen = Plans.forCollecting(old, files, malformed);
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), replace(analyzed, old, chosen));
   }
 

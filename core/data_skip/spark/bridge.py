@@ -26,7 +26,7 @@ class Scan:
 
     def __init__(self, java: Any) -> None:
         self.java = java
-        self._settings: dict[tuple[str, ...], dict[str, str]] = {}
+        self._settings: dict[tuple[str, ...], list[dict[str, str]]] = {}
         self._sql: dict[Source, str] = {}
         self.asks = False  # for Python functions to be run, and the same questions to be put again
 
@@ -46,11 +46,15 @@ class Scan:
         """The WHERE tree of the scan."""
         return decode(self.description["predicate"])
 
-    def settings(self, keys: tuple[str, ...]) -> dict[str, str]:
-        """The session's values of some settings, "" where unset."""
-        if keys not in self._settings:
-            self._settings[keys] = json.loads(self.java.settings(",".join(keys)))
-        return self._settings[keys]
+    def settings(self, prefixes: tuple[str, ...]) -> list[dict[str, str]]:
+        """What is set in the session of the relation, and in the query's where that is another: see SkippingFileIndex.java.
+
+        prefixes: of keys of Hadoop's libraries.
+        """
+        if prefixes not in self._settings:
+            found = json.loads(self.java.settings(",".join(prefixes)))
+            self._settings[prefixes] = [found["relation"], *([found["query"]] if found["query"] is not None else [])]
+        return self._settings[prefixes]
 
     def run_workers(self) -> None:
         """Has Spark's workers run the Python functions that were asked about: not inside of a callback, where no query is started."""

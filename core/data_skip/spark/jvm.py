@@ -25,7 +25,7 @@ SOURCES = tuple(
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "KnownFiles Freshness Listing ChosenFiles"),
         ("plans", "KeyPredicates RuntimeFilter"),
-        ("files", "SkippingFileIndex"),
+        ("files", "SessionSettings SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown SkippingRule"),
         ("", "Shim"),
     )
@@ -56,6 +56,10 @@ class Jvm:
         """The path that Spark reads for a path as users write it: an escaped URI without a slash at its end."""
         return str(self._shim.qualified(self._session, path)).rstrip("/")
 
+    def format_name(self, file_format: Any) -> str:
+        """What a FileFormat of the JVM is called in descriptions of scans: "parquet", or the class of one that Spark does not bring."""
+        return str(self._shim.formatName(file_format))
+
     def scan(self, frame: DataFrame) -> Scan | None:
         """The scan of a DataFrame that merely selects from one table of files, with no predicate; None for another DataFrame."""
         java = self._shim.scan(frame._jdf.queryExecution().analyzed(), self._callback)
@@ -72,9 +76,12 @@ class Jvm:
         encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
         return None if encoded is None else dict(with_code(json.loads(encoded)))
 
-    def restricted(self, frame: DataFrame, listing: Any, malformed: str | None = None) -> DataFrame:
-        """The DataFrame over the kept files of a Listing of the JVM. `malformed`: a column for text that cannot be parsed."""
-        java = self._shim.restricted(frame._jdf.queryExecution().analyzed(), listing, malformed)
+    def restricted(self, frame: DataFrame, listing: Any, malformed: str | None = None, number: str | None = None) -> DataFrame:
+        """The DataFrame over the kept files of a Listing of the JVM.
+
+        malformed: the column for text that cannot be parsed. number: a further one for each file's place in the listing.
+        """
+        java = self._shim.restricted(frame._jdf.queryExecution().analyzed(), listing, malformed, number)
         return DataFrame(java, frame.sparkSession)
 
 

@@ -3,80 +3,100 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from data_skip.expression import Call, Column, Expression, decode
 from data_skip.index import shown
+from data_skip.store.settings import HADOOP, SYSTEMS, relevant
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text")
 BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
+WITH_MALFORMED = ("csv", "json")
 
 # Options that choose files or only say how a schema is inferred: they do not change what a row holds.
 _WITHOUT_EFFECT = frozenset(
     (
         *("path", "paths", "basepath", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter"),
-        *("ignorecorruptfiles", "ignoremissingfiles", "mergeschema", "inferschema", "samplingratio", "preferdate"),
+        *("ignorecorruptfiles", "ignoremissingfiles", "mergeschema", "inferschema", "samplingratio"),
         *("serialization.format", "compression"),
     )
 )
 _DEFAULTS = {("wholetext", "false")}  # that PySpark's spark.read.text sets, and other ways to read text leave out
-_EVERY_FORMAT = ("spark.sql.caseSensitive", "spark.sql.legacy.charVarcharAsString", "spark.sql.readSideCharPadding")
-_SETTINGS = {
-    "parquet": (
-        "spark.sql.parquet.binaryAsString",
-        "spark.sql.parquet.int96AsTimestamp",
-        "spark.sql.parquet.int96TimestampConversion",
-        "spark.sql.parquet.inferTimestampNTZ.enabled",
-        "spark.sql.parquet.datetimeRebaseModeInRead",
-        "spark.sql.parquet.int96RebaseModeInRead",
-    ),
-    "orc": ("user.timezone",),
-    "avro": ("spark.sql.avro.datetimeRebaseModeInRead", "user.timezone"),
-    "csv": ("spark.sql.session.timeZone", "spark.sql.legacy.timeParserPolicy", "user.timezone"),
-    "json": ("spark.sql.session.timeZone", "spark.sql.legacy.timeParserPolicy", "user.timezone"),
-    "text": (),
-}
-_BY_ID = "spark.sql.parquet.fieldId.read.enabled"  # Delta's extension of Spark sets it; of a schema without ids it changes nothing
-_OF_EXPRESSIONS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.legacy.timeParserPolicy", "user.timezone")
+_CORRUPT = "columnNameOfCorruptRecord"
+_DEFAULT = "(default)"
+_POSITIONAL_ORC = "orc.force.positional.evolution"
+
+Settings = Callable[[tuple[str, ...]], Sequence[Mapping[str, str]]]
 
 
-def reader_of(description: Mapping[str, Any], settings: Any, trees: Iterable[Expression]) -> dict[str, Any]:
+def reader_of(description: Mapping[str, Any], settings: Settings, trees: Iterable[Expression]) -> dict[str, Any]:
     """How a scan turns files into the values of some expressions: equal readers see equal values in equal files.
 
-    `description` is that of a Scan, `settings` its method that looks up settings of the session.
+    `description` is that of a Scan, `settings` its method that tells what is set in the sessions of the relation and of the query.
     """
     format_ = description["format"]
-    keys = (*_EVERY_FORMAT, *_SETTINGS.get(format_, ()))
-    if any(isinstance(tree, Call) for tree in trees):
-        keys = (*keys, *_OF_EXPRESSIONS)
-    if format_ == "parquet" and '"parquet.field.id"' in description["schema"]:
-        keys = (*keys, _BY_ID)
-    found = settings(tuple(dict.fromkeys(keys)))
-    if found.get("spark.sql.parquet.int96TimestampConversion") == "true":  # to the zone of the session
-        found = found | settings(("spark.sql.session.timeZone",))
-    options = {k.lower(): _plain(v) for k, v in description["options"].items() if k.lower() not in _WITHOUT_EFFECT}
-    options = dict(options.items() - _DEFAULTS)
+    evaluates, has_ids = any(isinstance(tree, Call) for tree in trees), '"parquet.field.id"' in description["schema"]
+    sessions = [relevant(found, format_, evaluates, has_ids) for found in settings(HADOOP)]
+    options = {k.lower(): _plain(v) for k, v in description["options"].items() if _counts(k.lower())}
+    reader = {"format": format_, "options": dict(options.items() - _DEFAULTS), "session": _together(sessions)}
+    return {**reader, "columns": _columns(description, trees, _by_position(reader))}
+
+
+def _counts(option: str) -> bool:
+    return option not in _WITHOUT_EFFECT and not option.startswith(SYSTEMS)
+
+
+def _together(sessions: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What is set for a scan: one value each, or, where a view of another session is read, that session's and the query's."""
+    table, query = sessions[0], sessions[-1]
     return {
-        "format": format_,
-        "options": options,
-        "columns": _columns(description, trees),
-        "settings": found,
+        key: value if value == other else f"{value} (table), {other} (query)"
+        for key in sorted(table.keys() | query.keys())
+        for value, other in [(table.get(key, _DEFAULT), query.get(key, _DEFAULT))]
     }
+
+
+def _by_position(reader: Mapping[str, Any]) -> bool:
+    """Whether the value of a column depends on the whole schema."""
+    forced = reader["options"].get(_POSITIONAL_ORC) or reader["session"].get(_POSITIONAL_ORC, "false")
+    return reader["format"] in BY_POSITION or (reader["format"] == "orc" and forced != "false")
+
+
+def malformed_column(reader: Mapping[str, Any]) -> str | None:
+    """The column in which a reader of text keeps records that it cannot parse, where the schema has it: no file holds it."""
+    if reader["format"] not in WITH_MALFORMED:
+        return None
+    name = reader["options"].get(_CORRUPT.lower()) or reader["session"].get(f"spark.sql.{_CORRUPT}", "_corrupt_record")
+    return name if any(name == column for column, *_ in reader["columns"]) else None
+
+
+def unsure(reader: Mapping[str, Any]) -> str:
+    """Why nothing can be said of what a reader gives; "" where it can."""
+    options = reader["options"]
+    if reader["format"] == "avro" and "avroschemaurl" in options:
+        return f"the schema at avroSchemaUrl={options['avroschemaurl']!r} may change; give it as avroSchema"
+    if reader["format"] == "avro" and options.get("positionalfieldmatching", "false") != "false":
+        return "positionalFieldMatching=true counts positions among the columns that a query asks for, so that each reads other values"
+    return ""
 
 
 def _plain(value: str) -> str:
     return value.lower() if value.lower() in ("true", "false") else value
 
 
-def _columns(description: Mapping[str, Any], trees: Iterable[Expression]) -> list[Any]:
-    """What the schema says of the columns that the expressions read; for text formats, the whole schema."""
+def _columns(description: Mapping[str, Any], trees: Iterable[Expression], by_position: bool) -> list[Any]:
+    """What the schema says of the columns that the expressions read; where they are found by position, the whole schema.
+
+    Of ORC also their places: in files whose columns are named _col0, _col1, ... Spark finds them by these.
+    """
     schema = json.loads(description["schema"])
-    if description["format"] in BY_POSITION:
+    if by_position:
         return [[field["name"], field["type"], *_identity(field)] for field in schema["fields"]]
     paths = {node.path for tree in trees for node in tree.walk() if isinstance(node, Column)}
-    return [[list(path), *_described(schema, path)] for path in sorted(paths)]
+    names = [field["name"] for field in schema["fields"]] if description["format"] == "orc" else []
+    return [[list(path), *_described(schema, path), *([names.index(path[0])] if path[0] in names else [])] for path in sorted(paths)]
 
 
 def _described(schema: Any, path: tuple[str, ...]) -> list[Any]:
@@ -100,16 +120,53 @@ def _identity(field: Mapping[str, Any]) -> list[Any]:
 
 
 def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:
-    """The first difference of two readers, for people; "" where they are equal."""
+    """The first difference of two readers, or why they cannot be compared, for people; "" where they are equal."""
+    if why := unsure(query):
+        return why
+    if collected["session"] is None:
+        return "collected by an earlier data-skip, which did not note every setting; drop the index and create it again"
     for part in ("format", "columns"):
         if collected[part] != query[part]:
             return f"collected with {part} {collected[part]}, the query reads {query[part]}"
-    for part in ("options", "settings"):
+    for part, unset in (("options", "(unset)"), ("session", _DEFAULT)):
         old, new = collected[part], query[part]
         for key in sorted(old.keys() | new.keys()):
             if old.get(key) != new.get(key):
-                return f"collected with {key}={old.get(key, '(unset)')!r}, the query reads with {new.get(key, '(unset)')!r}"
+                return f"collected with {key}={old.get(key, unset)!r}, the query reads with {new.get(key, unset)!r}"
     return ""
+
+
+def of_rows(reader: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a reader that says which rows a file has, whatever columns and expressions are read."""
+    session = reader["session"]
+    return {**reader, "columns": [], "session": session and relevant(session, reader["format"], False, True)}
+
+
+_OLD_DEFAULTS = {
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.legacy.charVarcharAsString": "false",
+    "spark.sql.readSideCharPadding": "true",
+    "spark.sql.parquet.binaryAsString": "false",
+    "spark.sql.parquet.int96AsTimestamp": "true",
+    "spark.sql.parquet.int96TimestampConversion": "false",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "corrected",
+    "spark.sql.parquet.int96RebaseModeInRead": "corrected",
+    "spark.sql.parquet.fieldId.read.enabled": "false",
+}
+
+
+def _upgraded(reader: dict[str, Any]) -> dict[str, Any]:
+    """A reader in today's form. Earlier ones noted ten settings by value: all that matter to columns of Parquet and to plain text.
+
+    Of others, and of expressions, it is not known how the session was set: `session` is None.
+    """
+    if "settings" not in reader:
+        return reader
+    old = reader["settings"]
+    sure = reader["format"] in ("parquet", "text") and "spark.sql.ansi.enabled" not in old
+    session = {key: value for key, value in old.items() if value.lower() not in ("", _OLD_DEFAULTS.get(key))} if sure else None
+    return {**{part: reader[part] for part in ("format", "options", "columns")}, "session": session}
 
 
 @dataclass(frozen=True)
@@ -130,7 +187,7 @@ class Definition:
     def from_json(cls, text: str) -> Definition:
         """KeyError or ValueError for a text that is no definition."""
         d = json.loads(text)
-        return cls(d["kind"], tuple(d["expressions"]), d["parameters"], d["version"], tuple(d["trees"]), d["reader"])
+        return cls(d["kind"], tuple(d["expressions"]), d["parameters"], d["version"], tuple(d["trees"]), _upgraded(d["reader"]))
 
     def bound_expressions(self) -> tuple[Expression, ...]:
         """The trees of the expressions, as Spark optimised them when the index was created."""

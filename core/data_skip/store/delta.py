@@ -222,6 +222,7 @@ class DeltaStore:
         write_deltalake(self._at(snapshot), table, mode="append", schema_mode="merge")
 
     def _created(self) -> Snapshot:
+        self._absent_until = 0.0  # what was seen before it was created
         snapshot = self.snapshot()
         if snapshot is None:
             raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")

@@ -6,15 +6,13 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.XxHash64;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.sql.types.StructType;
 
 /** One listing of the files of a scan, in bulk, for Python. */
 public final class Listing {
@@ -63,17 +61,6 @@ public final class Listing {
       text.append(Plans.uri(file(i).getPath()));
     }
     return text.toString().getBytes(java.nio.charset.StandardCharsets.UTF_8);
-  }
-
-  /** Spark's xxhash64 of each file's `_metadata.file_path`, as big-endian longs. */
-  public byte[] hashes() {
-    ByteBuffer buffer = ByteBuffer.allocate(8 * files.size());
-    for (int i = 0; i < files.size(); i++) {
-      List path = new ArrayList();
-      path.add(new Literal(UTF8String.fromString(Plans.uri(file(i).getPath())), DataTypes.StringType));
-      buffer.putLong(((Long) new XxHash64(Plans.seq(path)).eval(null)).longValue());
-    }
-    return buffer.array();
   }
 
   /** Size and modification time (ms) of each file, as big-endian longs. */
@@ -146,6 +133,31 @@ public final class Listing {
     return Plans.seq(result);
   }
 
+  /** As `kept`, a directory for each file, with one value more than its partition has: the file's place in the listing. */
+  public scala.collection.immutable.Seq numbered() {
+    List result = new ArrayList();
+    int next = 0;
+    scala.collection.Iterator iterator = directories.iterator();
+    while (iterator.hasNext()) {
+      PartitionDirectory directory = (PartitionDirectory) iterator.next();
+      for (int end = next + directory.files().size(); next < end; next++) {
+        if (keep[next] == 0) continue;
+        List inside = new ArrayList();
+        inside.add(files.get(next));
+        result.add(directory.copy(numbered(directory.values(), next), Plans.seq(inside)));
+      }
+    }
+    return Plans.seq(result);
+  }
+
+  private InternalRow numbered(InternalRow values, int number) {
+    StructType schema = scan.partitionSchema();
+    Object[] all = new Object[schema.length() + 1];
+    for (int i = 0; i < schema.length(); i++) all[i] = values.isNullAt(i) ? null : values.get(i, schema.fields()[i].dataType());
+    all[schema.length()] = new Integer(number);
+    return new GenericInternalRow(all);
+  }
+
   /** Which file versions of one snapshot are listed. */
   public final class ListedVersions {
     private final int[] slots; // of each listed file its place in the snapshot, -1 where it has none
@@ -164,16 +176,23 @@ public final class Listing {
       return bits.toByteArray();
     }
 
-    /** For each of the `count` file versions of the snapshot the number of its directory, -1 where it is not listed; big-endian ints. */
+    /**
+     * For each of the `count` file versions of the snapshot the number of its directory; big-endian ints. -1 where it is not listed, or
+     * listed more than once: two partitions at one location are two directories with the same files.
+     */
     public byte[] directories(int count) {
       int[] result = new int[count];
+      BitSet again = new BitSet();
       Arrays.fill(result, -1);
       int next = 0;
       for (int d = 0; d < directories.size(); d++) {
         for (int end = next + ((PartitionDirectory) directories.apply(d)).files().size(); next < end; next++) {
-          if (slots[next] >= 0) result[slots[next]] = d;
+          if (slots[next] < 0) continue;
+          if (result[slots[next]] >= 0) again.set(slots[next]);
+          result[slots[next]] = d;
         }
       }
+      for (int slot = again.nextSetBit(0); slot >= 0; slot = again.nextSetBit(slot + 1)) result[slot] = -1;
       ByteBuffer buffer = ByteBuffer.allocate(4 * count);
       buffer.asIntBuffer().put(result);
       return buffer.array();

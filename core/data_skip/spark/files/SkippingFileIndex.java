@@ -17,7 +17,6 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -36,16 +35,21 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final Expression predicate;
   private final List runtimeFilters;
   private final String description;
+  private final org.apache.spark.sql.internal.SQLConf conf; // of the query
   private final PythonWorkers workers = new PythonWorkers();
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
 
   /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. */
-  public SkippingFileIndex(LogicalRelation scan, Expression predicate, List runtimeFilters, BiFunction python) {
-    this(COUNTER.incrementAndGet(), scan, predicate, runtimeFilters, new ArrayList(), python);
+  public SkippingFileIndex(
+      LogicalRelation scan, Expression predicate, List runtimeFilters, BiFunction python, org.apache.spark.sql.internal.SQLConf conf) {
+    this(COUNTER.incrementAndGet(), scan, predicate, runtimeFilters, new ArrayList(), python, conf);
   }
 
-  private SkippingFileIndex(long number, LogicalRelation scan, Expression predicate, List runtimeFilters, List notes, BiFunction python) {
+  private SkippingFileIndex(
+      long number, LogicalRelation scan, Expression predicate, List runtimeFilters, List notes, BiFunction python,
+      org.apache.spark.sql.internal.SQLConf conf) {
     this.number = number;
+    this.conf = conf;
     this.scan = scan;
     this.runtimeFilters = runtimeFilters;
     this.relation = (HadoopFsRelation) scan.relation();
@@ -95,8 +99,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     scala.collection.Iterator paths = wrapped.rootPaths().iterator();
     while (paths.hasNext()) roots.add(Plans.uri(qualified((Path) paths.next())));
     json.put("roots", roots);
-    Object format = relation.fileFormat();
-    json.put("format", format instanceof DataSourceRegister ? ((DataSourceRegister) format).shortName() : format.getClass().getName());
+    json.put("format", Plans.formatName(relation.fileFormat()));
     json.put("options", scala.jdk.javaapi.CollectionConverters.asJava(relation.options()));
     json.put("schema", relation.dataSchema().json());
     return json;
@@ -148,23 +151,23 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return (org.apache.spark.sql.classic.SparkSession) relation.sparkSession();
   }
 
-  /** The session's values of some settings ("" where unset), and of `user.timezone` that of the JVM, as a JSON object. */
-  public String settings(String keys) {
+  /**
+   * JSON: what is set in the session of the relation, by which Spark configures its reader, and (null where it is the same) in that of the
+   * query, which readers and expressions ask as well. `prefixes`: of keys of Hadoop's libraries, separated by commas.
+   */
+  public String settings(String prefixes) {
+    org.apache.spark.sql.internal.SQLConf own = session().sessionState().conf();
     Map result = new LinkedHashMap();
-    String[] names = keys.split(",");
-    for (int i = 0; i < names.length; i++) {
-      boolean system = names[i].equals("user.timezone");
-      result.put(names[i], system ? java.util.TimeZone.getDefault().getID() : setting(names[i]));
-    }
+    result.put("relation", settings(own, prefixes));
+    result.put("query", conf == own ? null : settings(conf, prefixes));
     return Plans.json(result);
   }
 
-  private String setting(String key) {
-    try {
-      return session().sessionState().conf().getConfString(key);
-    } catch (java.util.NoSuchElementException unset) {
-      return "";
-    }
+  private Map settings(org.apache.spark.sql.internal.SQLConf of, String prefixes) {
+    SessionSettings settings = new SessionSettings(of);
+    Map result = settings.explicit(session().sparkContext().hadoopConfiguration(), prefixes);
+    result.putAll(settings.effective());
+    return result;
   }
 
   /** The files that Spark would list for this scan: those of the partitions that its predicate leaves. */
@@ -214,11 +217,11 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     Object said = runtimeFilters.isEmpty() ? null : python.apply("runtime_filters", new Listing(this, session(), all));
     List notes = new ArrayList();
     boolean ownWorkers = predicate != null && PythonBatches.in(predicate); // what they answer is kept no longer than this listing
-    if (said == null) return ownWorkers ? new SkippingFileIndex(number, scan, predicate, runtimeFilters, notes, python) : this;
+    if (said == null) return ownWorkers ? new SkippingFileIndex(number, scan, predicate, runtimeFilters, notes, python, conf) : this;
     try {
-      return new SkippingFileIndex(number, scan, withRuntimeFilters(said.toString().split("\n", -1), notes), new ArrayList(), notes, python);
+      return new SkippingFileIndex(number, scan, withRuntimeFilters(said.toString().split("\n", -1), notes), new ArrayList(), notes, python, conf);
     } catch (Exception e) {
-      return new SkippingFileIndex(number, scan, predicate, new ArrayList(), Collections.singletonList("no join is used: " + e), python);
+      return new SkippingFileIndex(number, scan, predicate, new ArrayList(), Collections.singletonList("no join is used: " + e), python, conf);
     }
   }
 

@@ -137,7 +137,7 @@ public final class SkippingRule extends Rule {
     if (predicates.isEmpty() && affordable.isEmpty()) return scan;
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
-    return Plans.withLocation(scan, new SkippingFileIndex(scan, predicate, predicates.isEmpty() ? affordable : runtimeFilters, python));
+    return Plans.withLocation(scan, new SkippingFileIndex(scan, predicate, predicates.isEmpty() ? affordable : runtimeFilters, python, org.apache.spark.sql.internal.SQLConf.get()));
   }
 
   private static boolean deterministic(scala.collection.immutable.Seq expressions) {

@@ -1,0 +1,76 @@
+package data_skip;
+
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.internal.config.ConfigEntry;
+import org.apache.spark.internal.config.ConfigEntry$;
+import org.apache.spark.sql.internal.SQLConf;
+
+/** What is set in a session, and not at its default, of what readers of files and expressions may ask for. */
+public final class SessionSettings {
+  private final SQLConf conf;
+
+  public SessionSettings(SQLConf conf) {
+    this.conf = conf;
+  }
+
+  /** Of Spark SQL, and of the keys that begin with a prefix of Hadoop's libraries, which are separated by commas; in one form, whatever was written. */
+  public Map explicit(Configuration hadoop, String prefixes) {
+    Map result = new TreeMap();
+    String[] starts = prefixes.split(",");
+    Iterator entries = hadoop.iterator();
+    while (entries.hasNext()) {
+      Map.Entry entry = (Map.Entry) entries.next();
+      String key = (String) entry.getKey();
+      if (begins(key, starts) && !byDefault(hadoop, key)) result.put(key, String.valueOf(entry.getValue()).trim());
+    }
+    Iterator set = scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs()).entrySet().iterator();
+    while (set.hasNext()) {
+      Map.Entry entry = (Map.Entry) set.next();
+      String key = (String) entry.getKey();
+      boolean ofSql = key.startsWith("spark.sql.");
+      if (!ofSql && !begins(key, starts)) continue;
+      String value = ofSql ? differing(key, (String) entry.getValue()) : ((String) entry.getValue()).trim();
+      if (value != null) result.put(key, value);
+    }
+    return result;
+  }
+
+  /** What a session gives whether or not it is set: at other defaults on another machine, in another environment, or by another Spark. */
+  public Map effective() {
+    Map result = new LinkedHashMap();
+    result.put("spark.sql.session.timeZone", conf.sessionLocalTimeZone());
+    result.put("spark.sql.ansi.enabled", String.valueOf(conf.ansiEnabled()));
+    result.put("spark.sql.legacy.timeParserPolicy", conf.getConfString("spark.sql.legacy.timeParserPolicy").toUpperCase(java.util.Locale.ROOT));
+    result.put("user.timezone", java.util.TimeZone.getDefault().getID());
+    String[] version = org.apache.spark.package$.MODULE$.SPARK_VERSION().split("\\.");
+    result.put("spark.version", version[0] + "." + version[1]);
+    return result;
+  }
+
+  /** The value of a setting, null where it is the default. */
+  private String differing(String key, String text) {
+    ConfigEntry entry = ConfigEntry$.MODULE$.findEntry(key);
+    if (entry == null) return text;
+    try {
+      Object value = conf.getConf(entry);
+      Object unset = entry.defaultValue().isDefined() ? entry.defaultValue().get() : null;
+      return value.equals(unset) ? null : value instanceof scala.Option ? text : value.toString();
+    } catch (RuntimeException unreadable) {
+      return text;
+    }
+  }
+
+  private static boolean begins(String key, String[] starts) {
+    for (int i = 0; i < starts.length; i++) if (key.startsWith(starts[i])) return true;
+    return false;
+  }
+
+  private static boolean byDefault(Configuration hadoop, String key) {
+    String[] sources = hadoop.getPropertySources(key);
+    return sources != null && sources.length > 0 && sources[sources.length - 1].endsWith("-default.xml");
+  }
+}

@@ -1,0 +1,56 @@
+"""The places where the index of one table may lie, taken as one store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from data_skip.store.delta import DeltaStore, FileKey, Snapshot, StoreError
+
+
+class Places:
+    """The index at the first of some places that holds one; where none does, it is made at the first."""
+
+    def __init__(self, uris: Sequence[str]) -> None:
+        self._stores = [DeltaStore(uri) for uri in uris]
+
+    @property
+    def uri(self) -> str:
+        """The first place."""
+        return self._stores[0].uri
+
+    @property
+    def location(self) -> str:
+        """The place of the index, or where it would be made, as deltalake wants it. StoreError where none can be read."""
+        return self._found()[0].location
+
+    def snapshot(self) -> Snapshot | None:
+        """The last committed version; None where there is no index. StoreError where one cannot be read, and none is found elsewhere."""
+        return self._found()[1]
+
+    def append(self, files: Sequence[FileKey], row_counts: Sequence[int | None], columns: Mapping[pa.Field, pa.Array]) -> None:
+        """As DeltaStore.append."""
+        self._found()[0].append(files, row_counts, columns)
+
+    def compact(self, live: set[FileKey]) -> None:
+        """As DeltaStore.compact."""
+        self._found()[0].compact(live)
+
+    def drop(self, column: str) -> None:
+        """As DeltaStore.drop."""
+        self._found()[0].drop(column)
+
+    def _found(self) -> tuple[DeltaStore, Snapshot | None]:
+        errors: list[StoreError] = []
+        for store in self._stores:
+            try:
+                snapshot = store.snapshot()
+            except StoreError as error:
+                errors.append(error)
+                continue
+            if snapshot is not None:
+                return store, snapshot
+        if errors:
+            raise errors[0]
+        return self._stores[0], None
