@@ -20,7 +20,11 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 
 /** What reading and rewriting Catalyst's plans needs in more than one place. */
@@ -91,6 +95,16 @@ public final class Plans {
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (dependsOnOtherRows((Expression) children.next())) return true;
     return false;
+  }
+
+  /** Whether values of a type are equal only where they are the same: not 0.0 and -0.0, nor 'z' and 'Z' where a collation says so. */
+  public static boolean exact(DataType type) {
+    return !type.existsRecursively(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object part) {
+        boolean collated = part instanceof StringType && !((StringType) part).supportsBinaryEquality();
+        return Boolean.valueOf(collated || part instanceof FloatType || part instanceof DoubleType);
+      }
+    });
   }
 
   /** Spark's number of the running query; "" outside of one. What runs for a join belongs to its query. */

@@ -16,7 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.XxHash64;
-import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.util.sketch.BloomFilter;
@@ -36,7 +35,7 @@ public final class KeyPredicates {
   public static List isIn(Expression key, List values, boolean nullSafe) {
     DataType type = key.dataType();
     boolean orNull = values.remove(null) && nullSafe;
-    boolean exact = UnsafeRowUtils.isBinaryStable(type); // else a set, or hashes, might tell apart what is equal: -0.0 and 0.0, 'z' and 'Z'
+    boolean exact = Plans.exact(type); // else a set, or hashes, might tell apart what is equal: -0.0 and 0.0, 'z' and 'Z'
     List result = new ArrayList();
     if (values.size() <= MOST_KEYS) {
       Expression in;

@@ -20,7 +20,6 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.AtomicType;
@@ -224,7 +223,7 @@ public final class RuntimeFilter {
     for (int i = 0; i < conditions.size(); i++) {
       Expression condition = (Expression) conditions.get(i);
       List needed = key(condition) == null ? inputs(condition) : new ArrayList();
-      for (int j = 0; j < needed.size(); j++) if (!UnsafeRowUtils.isBinaryStable(((Expression) needed.get(j)).dataType())) return false;
+      for (int j = 0; j < needed.size(); j++) if (!Plans.exact(((Expression) needed.get(j)).dataType())) return false;
     }
     return true;
   }

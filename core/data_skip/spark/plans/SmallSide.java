@@ -3,13 +3,18 @@ package data_skip;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.Multiply;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.catalyst.expressions.UnaryExpression;
+import org.apache.spark.sql.catalyst.expressions.UnaryMinus;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Average;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
@@ -27,7 +32,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Range;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
-import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
@@ -42,6 +46,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.StringType;
 
 /**
@@ -100,11 +105,7 @@ public final class SmallSide {
   private static boolean onTop(LogicalPlan plan) {
     scala.collection.Iterator expressions = plan.expressions().iterator();
     if (plan instanceof Aggregate) {
-      while (expressions.hasNext()) {
-        Expression expression = (Expression) expressions.next();
-        if (expression instanceof Alias) expression = ((Alias) expression).child();
-        if (isRealExtreme(expression) && !(expression instanceof AggregateExpression)) return false;
-      }
+      while (expressions.hasNext()) if (!onlyOfZero((Expression) expressions.next())) return false;
       return !hasRealExtremes((LogicalPlan) plan.children().head());
     }
     if (!(plan instanceof Project) && !(plan instanceof Filter) && !(plan instanceof SubqueryAlias)) return false;
@@ -117,6 +118,17 @@ public final class SmallSide {
       }
     }
     return onTop((LogicalPlan) plan.children().head());
+  }
+
+  /** Whether an expression shows the sign of a zero below as the sign of a zero, and nowhere else. */
+  private static boolean onlyOfZero(Expression expression) {
+    if (!isRealExtreme(expression) || expression instanceof AggregateExpression) return true;
+    boolean sum = expression instanceof Add || expression instanceof Subtract || expression instanceof Multiply || expression instanceof UnaryMinus;
+    boolean number = expression instanceof Cast && expression.dataType() instanceof NumericType;
+    if (!sum && !number && !(expression instanceof Alias)) return false;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (!onlyOfZero((Expression) children.next())) return false;
+    return true;
   }
 
   private static String unrepeatableAnywhere(LogicalPlan plan) {
@@ -183,7 +195,7 @@ public final class SmallSide {
   private static boolean exact(Expression function) {
     if (function instanceof Count) return true;
     DataType type = function.dataType();
-    if (function instanceof Min || function instanceof Max) return isReal(type) || UnsafeRowUtils.isBinaryStable(type);
+    if (function instanceof Min || function instanceof Max) return isReal(type) || Plans.exact(type);
     if (!(function instanceof Sum) && !(function instanceof Average) || isReal(type) || function.prettyName().startsWith("try_")) return false;
     // The sum has ten digits more than what is summed, where there is room for them: else it may overflow in one order and not in another.
     DataType summed = ((Expression) function.children().head()).dataType();

@@ -105,7 +105,7 @@ public final class PythonBatches {
 
   /** What each expression gives for the rows at some places, by place; nothing for those of which that is unknown. */
   public List run(SparkSession session, List rows, List places) {
-    boolean cut = !arguments.isEmpty() && !session.sessionState().conf().getConfString(MOST_BYTES, "").isEmpty();
+    boolean cut = !arguments.isEmpty() && session.sessionState().conf().contains(MOST_BYTES);
     AttributeReference place = attribute("place");
     AttributeReference nulls = attribute("nulls");
     List columns = new ArrayList(Arrays.asList(new Object[] {place, nulls}));
@@ -171,7 +171,7 @@ public final class PythonBatches {
     LocalRelation empty = LocalRelation$.MODULE$.apply(Plans.seq(columns));
     Object[] arguments = new Object[empty.productArity()]; // their number differs between versions of Spark
     for (int i = 0; i < arguments.length; i++) arguments[i] = i == 1 ? Plans.seq(rows) : empty.productElement(i);
-    return (LogicalPlan) empty.makeCopy(arguments);
+    return ((LocalRelation) empty.makeCopy(arguments));
   }
 
   private List collected(SparkSession session, LogicalPlan rows, Attribute place, Attribute nulls) {
