@@ -86,7 +86,8 @@ def in_ranges(node: Expression, indexes: Indexes) -> Iterator[Clause]:
             said -= 1  # what is said of one coordinate, an operand says
         if said < 1 or lats.null or lngs.null:
             continue
-        boxes = _any_box(index, partial(_in_ranges, lngs, lats, tuple(exact_below(side.type) for side in index.expressions)))
+        lat, lng = index.expressions
+        boxes = _any_box(index, partial(_in_ranges, lngs, lats, (exact_below(lat.type), exact_below(lng.type))))
         yield Named(admits(index, node, indexes), any_of([boxes, index["odd_count"] > 0, index["half_null_count"] > 0]))
 
 
