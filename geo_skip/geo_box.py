@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,7 +15,7 @@ from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Record
 from data_skip.plugin import EVERYTHING, ValueSet, jointly_satisfying, speak_of
-from geo_skip.geometry import ROUNDING, Boxes, Mask, Places, is_exact
+from geo_skip.geometry import ROUNDING, Boxes, Mask, Places, exact_below
 from geo_skip.places import COUNTS, PlaceIndex, asked_of, or_elsewhere
 from geo_skip.predicates import answer
 from geo_skip.questions import overlapping
@@ -87,19 +86,17 @@ def in_ranges(node: Expression, indexes: Indexes) -> Iterator[Clause]:
             said -= 1  # what is said of one coordinate, an operand says
         if said < 1 or lats.null or lngs.null:
             continue
-        boxes = _any_box(index, partial(_in_ranges, lngs, lats, _rounding(*index.expressions)))
+        lat, lng = index.expressions
+        boxes = _any_box(index, partial(_in_ranges, lngs, lats, (exact_below(lat.type), exact_below(lng.type))))
         yield Named(admits(index, node, indexes), any_of([boxes, index["odd_count"] > 0, index["half_null_count"] > 0]))
 
 
-def _in_ranges(lngs: ValueSet, lats: ValueSet, rounding: npt.NDArray[np.float64], boxes: Boxes) -> Mask:
-    wide = boxes + rounding * np.abs(boxes)
+def _in_ranges(lngs: ValueSet, lats: ValueSet, exact: tuple[float, float], boxes: Boxes) -> Mask:
+    """`exact`: below which latitude and longitude numbers are kept as they are; boxes are to hold those that were rounded, too."""
+    lat, lng = exact
+    rounded = np.abs(boxes) >= np.array([lng, lat, lng, lat])
+    wide = boxes + rounded * ROUNDING * np.abs(boxes) * np.array([-1.0, -1.0, 1.0, 1.0])
     return overlapping(wide[:, 0], wide[:, 2], lngs) & overlapping(wide[:, 1], wide[:, 3], lats)
-
-
-def _rounding(lat: Expression, lng: Expression) -> npt.NDArray[np.float64]:
-    """By what share each side of a box is to be moved, so that it holds the numbers that were rounded to doubles."""
-    x, y = (0.0 if is_exact(side.type) else ROUNDING for side in (lng, lat))
-    return np.array([-x, -y, x, y])
 
 
 def _any_box(index: BoundIndex, test: Callable[[Boxes], Mask]) -> Clause:

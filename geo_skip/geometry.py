@@ -32,12 +32,12 @@ UDT = ("udt GeometryUDT", "udt GeometryUDT$")  # Spark's own name of the type of
 
 def is_number(type_: str) -> bool:
     """Whether a coordinate may be of this type."""
-    return is_exact(type_) or type_ == "bigint" or type_.startswith("decimal(")
+    return type_ in (*_DOUBLES, "bigint") or type_.startswith("decimal(")
 
 
-def is_exact(type_: str) -> bool:
-    """Whether every number of a type is a double. Others are rounded, by far less than the margin of boxes."""
-    return type_ in _DOUBLES
+def exact_below(type_: str) -> float:
+    """Below which size every number of a type is a double. Others are rounded, by far less than the margin of boxes."""
+    return np.inf if type_ in _DOUBLES else 2.0**53 if type_ == "bigint" else 0.0
 
 
 def parse(value: str | bytes) -> Any:

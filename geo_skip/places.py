@@ -73,7 +73,7 @@ def refuse_count(expressions: tuple[Any, ...], name: str) -> None:
 def _warn_if_swapped(index: Index, sample: Sample) -> None:
     """The most common mistake is the longitude first. The index is right all the same, for what is there."""
     lat, lng = index.expressions
-    beyond = f"(abs(CAST({lat} AS DOUBLE)) > 90 AND NOT isnan(CAST({lat} AS DOUBLE)))"
+    beyond = f"(abs(TRY_CAST({lat} AS DOUBLE)) > 90 AND NOT isnan(TRY_CAST({lat} AS DOUBLE)))"
     if True in sample.values(f"coalesce({beyond}, false)")["v0"].to_pylist():
         message = (
             f"{index}: some latitudes in {lat} are beyond 90 degrees; if {lat} and {lng} were swapped by mistake, write them the other way"

