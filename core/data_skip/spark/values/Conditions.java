@@ -36,6 +36,10 @@ public final class Conditions {
     return type instanceof DateType || type instanceof TimestampType || type instanceof TimestampNTZType;
   }
 
+  public static boolean inCalendar(Number moment, DataType type) {
+    return moment.longValue() >= first(type) && moment.longValue() <= last(type);
+  }
+
   /** @param rule its conditions by name; a condition that is not made is absent.
    * @param ends low and high (null where there is none) of each operand, and of the result; types likewise. */
   public static boolean hold(Map rule, Object[][] ends, DataType[] types) {

@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.TimestampType;
 
 /**
@@ -49,6 +50,7 @@ public final class Ranges {
     final Set targets = new HashSet();
     final Expression whole; // with targets as references; null where Spark cannot evaluate it here
     Expression step; // with children as references
+    Expression checked; // as `step`, but raises an error where that may wrap round; or null
     Members members; // of an IN list
 
     Node(Expression expression) {
@@ -69,13 +71,13 @@ public final class Ranges {
       for (int i = 0; i < children.length; i++) targets.addAll(children[i].targets);
       this.constant = targets.isEmpty() && expression.foldable();
       this.whole = evaluator.bound(expression, targetReferences);
-      if (rule != null || ORDERED.contains(name)) {
+      if ((rule != null || ORDERED.contains(name)) && !Decimals.ambiguous(expression)) {
         List references = new ArrayList();
         for (int i = 0; i < children.length; i++) {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
         }
-        Expression copy = (Expression) expression.withNewChildren(Plans.seq(references));
-        this.step = rule != null && rule.containsKey("checked") ? AnsiForm.of(copy) : copy;
+        this.step = (Expression) expression.withNewChildren(Plans.seq(references));
+        if (rule != null && rule.containsKey("checked")) this.checked = AnsiForm.of(step);
       }
       if (name.equals("InSet")) this.members = new Members(((InSet) expression).hset().iterator(), children[0].ordering);
       if (name.equals("In")) this.members = listed();
@@ -187,6 +189,7 @@ public final class Ranges {
           rest /= choices.size();
           anyNull = anyNull || values[i] == null;
         }
+        if (f == step && checked != null) checked.eval(row);
         Object value = f.eval(row);
         if (value == null && strict && !anyNull) return null;
         found.add(value, ordering);
@@ -253,9 +256,9 @@ public final class Ranges {
         }
       }
       if (rule.containsKey("slack")) {
-        double slack = ((Number) rule.get("slack")).doubleValue();
-        range.low = new Double(((Double) range.low).doubleValue() - slack);
-        range.high = new Double(((Double) range.high).doubleValue() + slack);
+        int slack = ((Number) rule.get("slack")).intValue();
+        range.low = moved(range.low, -slack);
+        range.high = moved(range.high, slack);
       }
       if (rule.containsKey("days")) {
         ZoneId zone = type instanceof TimestampType ? DateTimeUtils.getZoneId((String) rule.get("zone")) : ZoneOffset.UTC;
@@ -304,7 +307,9 @@ public final class Ranges {
   public byte[] mayBe(int id, boolean wanted, byte[] arrowStream) throws Exception {
     final Node node = new Node(evaluator.node(id));
     final Boolean sought = Boolean.valueOf(wanted);
-    return Evaluator.answers(arrowStream, new Evaluator.Answer() {
+    DataType[] columns = new DataType[3 * types.length];
+    for (int i = 0; i < columns.length; i++) columns[i] = i % 3 == 2 ? DataTypes.ByteType : types[i / 3];
+    return Evaluator.answers(columns, arrowStream, new Evaluator.Answer() {
       public byte of(InternalRow row) {
         for (int t = 0; t < inputs.length; t++) inputs[t] = input(row, t, types[t]);
         ValueRange range = node.range();
@@ -331,6 +336,11 @@ public final class Ranges {
     } catch (Throwable none) {
       return null;
     }
+  }
+
+  private static Object moved(Object number, int by) {
+    if (number instanceof Long) return new Long(Math.addExact(((Long) number).longValue(), by));
+    return new Double(((Double) number).doubleValue() + by);
   }
 
   private static boolean isFloatZero(Object value) {
