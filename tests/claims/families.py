@@ -176,8 +176,8 @@ def _templates(type_: str) -> Iterator[tuple[str, Iterable[str]]]:
     """Functions, and the constants that each is asked with in place of {}."""
     if type_ in NUMBERS:
         yield from _of_numbers(type_)
-    if type_ in ("int", "bigint"):
-        yield from _to_times(type_)
+    if type_ in INTEGRAL:
+        yield from _to_times()
     if type_ == "boolean":
         yield from ((f"cast(v AS {to})", ()) for to in (*INTEGRAL, *FRACTIONAL, "decimal(3,1)"))
     if type_ == "date":
@@ -225,7 +225,7 @@ def _of_numbers(type_: str) -> Iterator[tuple[str, Iterable[str]]]:
         yield f"try_cast(v AS {to})", ()
 
 
-def _to_times(type_: str) -> Iterator[tuple[str, Iterable[str]]]:
+def _to_times() -> Iterator[tuple[str, Iterable[str]]]:
     yield from ((f"{name}(v)", ()) for name in ("timestamp_seconds", "timestamp_millis", "timestamp_micros", "date_from_unix_date"))
     yield "date_trunc('{}', timestamp_micros(v))", ("SECOND", "MILLISECOND", "HOUR", "DAY", "YEAR")
     yield "timestamp_micros(v) + INTERVAL {}", ("1 DAY", "1 MONTH", "-1 HOUR", "0.000001 SECOND")

