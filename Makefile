@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 N ?= 20000
+CLAIMS ?= 40
 BENCH ?= overhead
 VERSIONS ?= 4.1 4.2
 
@@ -25,7 +26,7 @@ rooms = $(filter-out __pycache__,$(patsubst tests/%/.,%,$(wildcard tests/*/.)))
 nothing = no tests are called '$(ONLY)': give a path, or one of $(rooms:_skip=)
 selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing))))
 
-.PHONY: help install demo test test-newest test-versions lint format fuzz bench clean
+.PHONY: help install demo test test-newest test-versions lint format fuzz claims bench clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +63,9 @@ format: .venv/.installed ## repair style and format where that can be done by it
 
 fuzz: .venv/.installed ## compare rows with and without skipping on N=20000 random predicates
 	@DATA_SKIP_EXAMPLES=$(N) $(call python,.venv) -m pytest tests/differential
+
+claims: .venv/.installed ## hold what is claimed of functions against Spark: CLAIMS=40 times as many values as the tests
+	@DATA_SKIP_CLAIMS=$(CLAIMS) $(call python,.venv) -m pytest tests/claims -q
 
 bench: .venv/.installed ## measure; BENCH=overhead (of planning), or another file of benchmarks/
 	@$(call python,.venv) -m benchmarks.$(BENCH)

@@ -72,7 +72,7 @@ class Rule:
 
     # The range of the result is wider than between its corners:
     days: bool = False  # by what makes whole local days of it
-    slack: float = 0  # by this on either side
+    slack: int = 0  # by this on either side
 
     @property
     def everywhere(self) -> bool:

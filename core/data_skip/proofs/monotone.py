@@ -69,7 +69,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("SecondsToTimestamp", "MillisToTimestamp", "MicrosToTimestamp"), _FIRST),
     **dict.fromkeys(("TimeAdd", "TimestampAddInterval"), replace(_FIRST, offset=True)),  # a day is not 24 hours where the clocks change
     "TimestampAdd": Rule((1,), offset=True),
-    "TimestampDiff": Rule(offset=True),
+    "TimestampDiff": Rule(offset=True),  # of months it turns in the first operand where the second is at an end of one: see _difference
     **dict.fromkeys(("FromUTCTimestamp", "ToUTCTimestamp"), replace(_FIRST, offset=True)),  # in the zone of the second operand
     "SubtractTimestamps": Rule(offset=True),
     # Text: UTF-8 orders as its code points do.

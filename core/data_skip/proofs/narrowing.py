@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 
 from data_skip.ask_spark import Rule, Spark
 from data_skip.data_types import FRACTIONAL, INTEGRAL, TIMES, is_decimal, precision_and_scale
@@ -13,8 +15,11 @@ from data_skip.proofs.datetime_pattern import parse_pattern
 from data_skip.proofs.monotone import CASTS, RULES
 
 _DAYS_OR_LONGER = ("YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MM", "MON", "WEEK", "DAY", "DD")
+_MONTHS_OR_LONGER = ("MONTH", "QUARTER", "YEAR")
+_EXACT_UNITS = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK")
 _DIGITS = 18  # of decimals that fit into bigint
 _FAR = 10**8  # days: beyond, a sum of days may wrap round into the calendar
+_DAY = 86_400_000_000  # microseconds
 _ORDERED_KINDS = ("integral", "fractional", "decimal", "boolean", "string", "binary", *TIMES)
 
 
@@ -36,7 +41,7 @@ def rule_of(call: Call, spark: Spark) -> Rule | None:
     varying = tuple(i for i in range(len(call.operands)) if i not in constants)
     if not varying or (rule.operands is not None and not set(varying) <= set(rule.operands)):
         return None
-    if any(constant.value is None for constant in constants.values()):
+    if any(constant.value is None or not _in_calendar(constant) for constant in constants.values()):
         return None
     if any(_kind(call.operands[i].type) not in _ORDERED_KINDS for i in varying):
         return None
@@ -45,6 +50,17 @@ def rule_of(call: Call, spark: Spark) -> Rule | None:
     elif narrow := _NARROW.get(call.name):
         rule = narrow(call, rule, spark)
     return rule and _in_zone(call, rule, spark)
+
+
+def _day(time: Literal) -> int:
+    """The day of a date or time, in UTC where it is a moment: 1 is the first of the year 1."""
+    days: int = time.value if time.type == "date" else time.value // _DAY
+    return days + date(1970, 1, 1).toordinal()
+
+
+def _in_calendar(constant: Literal) -> bool:
+    """Whether a constant, if it is a date or time, is one of the years 1 to 9999: differences to others wrap round."""
+    return constant.type not in TIMES or date.min.toordinal() <= _day(constant) <= date.max.toordinal()
 
 
 def _arithmetic(call: Call, rule: Rule, varying: tuple[int, ...], constants: dict[int, Literal]) -> Rule | None:
@@ -120,9 +136,28 @@ def _exact_interval(call: Call, rule: Rule, spark: Spark) -> Rule | None:
 
 def _unit(call: Call, rule: Rule, spark: Spark) -> Rule | None:
     unit = str(call.parameter("unit")).upper()
-    if unit in ("MONTH", "QUARTER", "YEAR"):
-        return rule if call.name == "TimestampDiff" else _by_days(call, replace(rule, days=True), spark)
-    return rule if unit in ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK") else None
+    if unit in _MONTHS_OR_LONGER:
+        return _by_days(call, replace(rule, days=True), spark)
+    return rule if unit in _EXACT_UNITS else None
+
+
+def _difference(call: Call, rule: Rule, spark: Spark) -> Rule | None:
+    """Of whole months, one that has begun counts by the time of day; a day goes from the end to the start by no more than that.
+
+    The day before the first of a month, or after the last, is as far away as the months are short: then the difference may turn by one.
+    """
+    unit = str(call.parameter("unit")).upper()
+    if unit not in _MONTHS_OR_LONGER:
+        return rule if unit in _EXACT_UNITS else None
+    start, end = call.operands
+    return rule if isinstance(start, Literal) or (isinstance(end, Literal) and _within_month(end)) else replace(rule, slack=1)
+
+
+def _within_month(time: Literal) -> bool:
+    """Whether it is neither on the first nor on the last day of a month, in any time zone where it is a moment."""
+    day = date.fromordinal(_day(time))
+    margin = 1 if time.type == "timestamp" else 0
+    return 1 + margin < day.day < monthrange(day.year, day.month)[1] - margin
 
 
 def _divided(call: Call, rule: Rule, spark: Spark) -> Rule | None:
@@ -184,7 +219,8 @@ _NARROW: dict[str, Callable[[Call, Rule, Spark], Rule | None]] = {
     **dict.fromkeys(("TimestampAddYMInterval", "MonthsBetween"), _by_days),
     **dict.fromkeys(("DateAdd", "DateSub"), _some_days),
     **dict.fromkeys(("TimeAdd", "TimestampAddInterval"), _exact_interval),
-    **dict.fromkeys(("TimestampAdd", "TimestampDiff"), _unit),
+    "TimestampAdd": _unit,
+    "TimestampDiff": _difference,
     **dict.fromkeys(("UnixTimestamp", "ToUnixTimestamp"), _of_time),
     **dict.fromkeys(("Pow", "Logarithm"), _positive),
     **dict.fromkeys(("FromUTCTimestamp", "ToUTCTimestamp"), _in_other_zone),

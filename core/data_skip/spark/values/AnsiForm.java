@@ -8,8 +8,8 @@ public final class AnsiForm {
   private AnsiForm() {}
 
   /**
-   * Spark's ANSI form of arithmetic or a cast. Where the other form (LEGACY) does not overflow, both give the same; where it wraps round,
-   * this one raises an error.
+   * Spark's ANSI form of arithmetic or a cast: where the other form (LEGACY) wraps round, this one raises an error. It is asked for
+   * errors only, since its values may be others: a long decimal becomes an int by way of a double.
    */
   public static Expression of(Expression expression) {
     Object[] arguments = new Object[expression.productArity()];

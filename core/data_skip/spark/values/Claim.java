@@ -27,7 +27,7 @@ public final class Claim {
   public boolean calendar;
 
   public boolean days;
-  public double slack;
+  public int slack;
 
   /** Widens the range of results between corners, by as much as the function may turn there. `type` is that of its result. */
   public void widen(ValueRange range, DataType type) {
@@ -39,8 +39,8 @@ public final class Claim {
       }
     }
     if (slack != 0) {
-      range.low = new Double(((Double) range.low).doubleValue() - slack);
-      range.high = new Double(((Double) range.high).doubleValue() + slack);
+      range.low = moved(range.low, -slack);
+      range.high = moved(range.high, slack);
     }
     if (days) {
       ZoneId local = type instanceof TimestampType ? DateTimeUtils.getZoneId(zone) : ZoneOffset.UTC;
@@ -49,5 +49,10 @@ public final class Claim {
       range.low = new Long(DateTimeUtils.daysToMicros(first, local));
       range.high = new Long(DateTimeUtils.daysToMicros(last + 1, local) - 1);
     }
+  }
+
+  private static Object moved(Object number, int by) {
+    if (number instanceof Long) return new Long(Math.addExact(((Long) number).longValue(), by));
+    return new Double(((Double) number).doubleValue() + by);
   }
 }

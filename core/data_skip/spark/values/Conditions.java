@@ -35,6 +35,10 @@ public final class Conditions {
     return type instanceof DateType || type instanceof TimestampType || type instanceof TimestampNTZType;
   }
 
+  public static boolean inCalendar(Number moment, DataType type) {
+    return moment.longValue() >= first(type) && moment.longValue() <= last(type);
+  }
+
   /** @param rule whose conditions are looked at.
    * @param ends low and high (null where there is none) of each operand, and of the result; types likewise. */
   public static boolean hold(Claim rule, Object[][] ends, DataType[] types) {

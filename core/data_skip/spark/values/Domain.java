@@ -54,6 +54,7 @@ public final class Domain {
     if (type instanceof IntegerType || type instanceof DateType) return new Integer(ordinal.intValue());
     if (type instanceof DecimalType) {
       DecimalType decimal = (DecimalType) type;
+      if (decimal.precision() <= Decimal.MAX_LONG_DIGITS()) return Decimal.createUnsafe(ordinal.longValue(), decimal.precision(), decimal.scale());
       java.math.BigDecimal exact = new java.math.BigDecimal(ordinal, decimal.scale());
       return Decimal.apply(exact, decimal.precision(), decimal.scale());
     }

@@ -16,15 +16,19 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.InterpretedUnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
@@ -36,7 +40,7 @@ public final class Evaluator {
   private static final byte TRUE = 1;
   private static final byte NULL = 2;
   private static final byte ERROR = 3;
-  private static final Object CHECKED = new Object(); // marks nodes that are to be replaced by their AnsiForm
+  private static final Object CHECKED = new Object(); // marks nodes of which there is an AnsiForm to be made
 
   private static final byte ASKED = 4;
 
@@ -65,7 +69,7 @@ public final class Evaluator {
     return bind(place, targets, "");
   }
 
-  /** As `bind`, with the nodes `checked` (numbers, with commas) in the form that raises an error instead of wrapping round. */
+  /** As `bind`, with the nodes `checked` (numbers, with commas) in the form that raises an error instead of wrapping round: its values are others. */
   private Expression bind(String place, String targets, String checked) {
     IdentityHashMap replaced = new IdentityHashMap();
     String[] unsafe = checked.split(",");
@@ -83,8 +87,9 @@ public final class Evaluator {
     return bound(node(place), replaced);
   }
 
-  /** The expression with sub-expressions replaced (or, where they are to be CHECKED, in that form); null as for `bind`. */
+  /** The expression with sub-expressions replaced (or, where they are to be CHECKED, in that form); null as for `bind`, or where jobs differ. */
   public Expression bound(Expression expression, IdentityHashMap replaced) {
+    if (Decimals.ambiguous(expression, replaced)) return null;
     Expression bound = replace(expression, replaced);
     boolean known = bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList());
     return known && !PythonBatches.in(bound) ? bound : null;
@@ -126,7 +131,7 @@ public final class Evaluator {
     if (PythonBatches.in(node(place))) return truths(byWorkers(place, targets, arrowStream));
     final Expression bound = bind(place, targets);
     if (bound == null) return null;
-    return answers(arrowStream, new Answer() {
+    return answers(types(targets), arrowStream, new Answer() {
       public byte of(InternalRow row) {
         return truth(bound, row);
       }
@@ -169,7 +174,7 @@ public final class Evaluator {
       if (!expression.deterministic() || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;
     }
     final List rows = new ArrayList();
-    answers(arrowStream, new Answer() {
+    answers(types(targets), arrowStream, new Answer() {
       public byte of(InternalRow row) {
         Object[] values = new Object[attributes.size()];
         for (int i = 0; i < values.length; i++) {
@@ -187,8 +192,19 @@ public final class Evaluator {
     public abstract byte of(InternalRow row) throws java.io.IOException;
   }
 
-  /** One byte for each row of an Arrow stream. */
-  public static byte[] answers(byte[] arrowStream, Answer answer) throws Exception {
+  /** The types of targets; null for one that stands nowhere. */
+  private DataType[] types(String targets) {
+    String[] columns = targets.split(";");
+    DataType[] types = new DataType[columns.length];
+    for (int i = 0; i < types.length; i++) types[i] = columns[i].isEmpty() ? null : node(columns[i].split(",")[0]).dataType();
+    return types;
+  }
+
+  /** One byte for each row of an Arrow stream with columns of these types, as rows of a job: decimals, say, are held as they are there. */
+  public static byte[] answers(DataType[] types, byte[] arrowStream, Answer answer) throws Exception {
+    List read = new ArrayList();
+    for (int i = 0; i < types.length; i++) read.add(types[i] == null ? (Expression) new Literal(null, DataTypes.NullType) : new BoundReference(i, types[i], true));
+    UnsafeProjection asInJob = InterpretedUnsafeProjection.createProjection(Plans.seq(read));
     BufferAllocator allocator = new RootAllocator();
     ArrowStreamReader reader = new ArrowStreamReader(new ByteArrayInputStream(arrowStream), allocator);
     try {
@@ -198,7 +214,7 @@ public final class Evaluator {
         ColumnVector[] columns = new ColumnVector[root.getFieldVectors().size()];
         for (int i = 0; i < columns.length; i++) columns[i] = new ArrowColumnVector((FieldVector) root.getVector(i));
         ColumnarBatch batch = new ColumnarBatch(columns, root.getRowCount());
-        for (int i = 0; i < root.getRowCount(); i++) result.write(answer.of(batch.getRow(i)));
+        for (int i = 0; i < root.getRowCount(); i++) result.write(answer.of((InternalRow) asInJob.apply(batch.getRow(i))));
       }
       return result.toByteArray();
     } finally {
@@ -229,7 +245,7 @@ public final class Evaluator {
     final Expression bound = bind(place, targets);
     if (bound == null) return null;
     final String[] found = new String[1];
-    answers(arrowStream, new Answer() {
+    answers(types(targets), arrowStream, new Answer() {
       public byte of(InternalRow row) {
         Object value = evaluated(bound, row);
         found[0] = value == null ? null : value.toString();
@@ -245,7 +261,7 @@ public final class Evaluator {
     Expression operand = new BoundReference(0, (DataType) CatalystSqlParser$.MODULE$.parseDataType(from), true);
     final Expression cast = Cast$.MODULE$.apply(operand, type, scala.Option.apply(zone), true);
     final List values = new ArrayList();
-    byte[] raised = answers(arrowStream, new Answer() {
+    byte[] raised = answers(new DataType[] {operand.dataType()}, arrowStream, new Answer() {
       public byte of(InternalRow row) {
         try {
           values.add(TreeEncoder.value(cast.eval(row), cast.dataType()));
@@ -267,14 +283,14 @@ public final class Evaluator {
   }
 
   /**
-   * Where node `function`, which is monotone in the targets, reaches and passes node `constant`: see Bisection. The nodes `checked` are
-   * evaluated in the form that raises. Null where that is unknown.
+   * Where node `function`, which is monotone in the targets, reaches and passes node `constant`: see Bisection. Where the nodes `checked`
+   * overflow it has no value. Null where that is unknown.
    */
   public String bisect(String function, String constant, String targets, String checked) {
     try {
-      Expression bound = bind(function, targets, checked);
-      DataType type = node(targets.split(",")[0]).dataType();
-      return bound == null || !node(constant).foldable() ? null : Bisection.of(bound, type, node(constant));
+      Expression bound = bind(function, targets);
+      if (bound == null || !node(constant).foldable()) return null;
+      return Bisection.of(bound, bind(function, targets, checked), types(targets)[0], node(constant));
     } catch (Exception raised) {
       return null;
     }

@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 
 /**
  * For each file: which values a node of the query may have there, from the ranges of some sub-expressions ("targets") in the file.
@@ -44,6 +45,7 @@ public final class Ranges {
     final Set targets = new HashSet();
     final Expression whole; // with targets as references; null where Spark cannot evaluate it here
     Expression step; // with children as references
+    Expression checked; // as `step`, but raises an error where that may wrap round; or null
     Members members; // of an IN list
 
     Node(Expression expression) {
@@ -64,13 +66,13 @@ public final class Ranges {
       for (int i = 0; i < children.length; i++) targets.addAll(children[i].targets);
       this.constant = targets.isEmpty() && expression.foldable();
       this.whole = evaluator.bound(expression, targetReferences);
-      if (target < 0 && (rule != null || monotone.contains(name))) {
+      if (target < 0 && (rule != null || monotone.contains(name)) && !Decimals.ambiguous(expression)) {
         List references = new ArrayList();
         for (int i = 0; i < children.length; i++) {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
         }
-        Expression copy = (Expression) expression.withNewChildren(Plans.seq(references));
-        this.step = rule != null && rule.checked ? AnsiForm.of(copy) : copy;
+        this.step = (Expression) expression.withNewChildren(Plans.seq(references));
+        if (rule != null && rule.checked) this.checked = AnsiForm.of(step);
       }
       if (name.equals("InSet")) this.members = new Members(((InSet) expression).hset().iterator(), children[0].ordering);
       if (name.equals("In")) this.members = listed();
@@ -187,6 +189,7 @@ public final class Ranges {
           rest /= choices.size();
           anyNull = anyNull || values[i] == null;
         }
+        if (f == step && checked != null) checked.eval(row);
         Object value = f.eval(row);
         if (value == null && strict && !anyNull) return null;
         found.add(value, ordering);
@@ -286,7 +289,9 @@ public final class Ranges {
   public byte[] mayBe(int id, boolean wanted, byte[] arrowStream) throws Exception {
     final Node node = new Node(evaluator.node(id));
     final Boolean sought = Boolean.valueOf(wanted);
-    return Evaluator.answers(arrowStream, new Evaluator.Answer() {
+    DataType[] columns = new DataType[3 * types.length];
+    for (int i = 0; i < columns.length; i++) columns[i] = i % 3 == 2 ? DataTypes.ByteType : types[i / 3];
+    return Evaluator.answers(columns, arrowStream, new Evaluator.Answer() {
       public byte of(InternalRow row) {
         for (int t = 0; t < inputs.length; t++) inputs[t] = ValueRange.input(row, t, types[t]);
         ValueRange range = node.range();

@@ -1,0 +1,59 @@
+package data_skip;
+
+import java.util.IdentityHashMap;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.types.ByteType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.ShortType;
+import org.apache.spark.sql.types.TimestampType;
+
+/**
+ * Where a job may not give of a decimal what is evaluated here. Spark holds one as a long (compact) or as a BigDecimal: what is read from a
+ * row is compact where its type has at most 18 digits, what is computed is one or the other, as the plan has it.
+ */
+public final class Decimals {
+  private static final int EXACT_DIGITS = 15; // that a double tells apart
+  private static final int INT_DIGITS = 10;
+  private static final int MULTIPLIED_DIGITS = 34; // that Spark keeps of a product where it does not generate code
+
+  private Decimals() {}
+
+  /** Whether a cast of a decimal, somewhere in an expression down to what is replaced, may give something else in a job. */
+  public static boolean ambiguous(Expression expression, IdentityHashMap replaced) {
+    if (replaced.get(expression) instanceof Expression) return false;
+    if (ambiguous(expression)) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) {
+      if (ambiguous((Expression) children.next(), replaced)) return true;
+    }
+    return false;
+  }
+
+  /** Whether this very expression is such a cast: to a whole number, through double unless it is compact; or to a timestamp. */
+  public static boolean ambiguous(Expression expression) {
+    if (!(expression instanceof Cast) || !(((Cast) expression).child().dataType() instanceof DecimalType)) return false;
+    Cast cast = (Cast) expression;
+    boolean rounded = cast.dataType() instanceof TimestampType && ((DecimalType) cast.child().dataType()).precision() > MULTIPLIED_DIGITS;
+    return rounded || (throughDouble(cast) && !isRead(cast.child()));
+  }
+
+  /** See Decimal.roundToInt; outside of ANSI mode digits are cut off exactly. */
+  private static boolean throughDouble(Cast cast) {
+    DataType to = cast.dataType();
+    if (cast.evalMode().toString().equals("LEGACY")) return false;
+    if (!(to instanceof ByteType || to instanceof ShortType || to instanceof IntegerType)) return false;
+    DecimalType from = (DecimalType) cast.child().dataType();
+    return from.scale() > 0 && Math.min(from.precision(), INT_DIGITS + from.scale()) > EXACT_DIGITS;
+  }
+
+  private static boolean isRead(Expression expression) {
+    if (expression instanceof GetStructField) return isRead(((GetStructField) expression).child());
+    return expression instanceof AttributeReference || expression instanceof Literal;
+  }
+}
