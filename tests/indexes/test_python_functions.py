@@ -137,9 +137,15 @@ def test_results_that_are_no_values_of_the_type(lake: Lake) -> None:
     lake.index(ValueList("n"))
     lake.view()
     lake.spark.udf.register("large", F.udf(lambda n: n * 100, "tinyint"))
-    assert lake.read_by("SELECT * FROM t WHERE large(n) > 100") in (set(), {"high", "low"})
     lake.spark.udf.register("half", F.udf(lambda n: "\ud800" if n == 100 else "whole", "string"))
-    assert lake.read_by("SELECT * FROM t WHERE half(n) = '?'") == {"high"}
+    for where, read in (("large(n) > 100", {"high", "low"}), ("half(n) = '?'", {"high"})):
+        try:
+            with lake.skipping.disabled():
+                lake.spark.sql(f"SELECT * FROM t WHERE {where}").collect()
+        except Exception:  # then it is unknown
+            assert lake.read_by(f"SELECT * FROM t WHERE {where}") == read
+        else:
+            lake.check(where)
 
 
 def numbers(lake: Lake) -> None:

@@ -36,14 +36,14 @@ import org.apache.spark.unsafe.types.UTF8String;
  *
  * A vectorised function sees other types in a batch with a NULL: pandas makes numbers with fractions of whole ones. So the rows are put to
  * it in batches in which an argument is NULL in all of them or in none; and again with one more row, for each choice of arguments that
- * are NULL there. What is not the same each time is unknown. A batch is a partition, of no more rows than Spark takes at once.
+ * are NULL there. A batch is a partition, of no more rows than Spark takes at once.
  */
 public final class PythonBatches {
   private static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
   private static final List VECTORISED = Arrays.asList(new Object[] {new Integer(101), new Integer(200), new Integer(250)});
   private static final int MOST_ARGUMENTS = 3;
   private static final String MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"; // where it is set, a batch may be cut anywhere
-  private static final Object CONFLICT = new Object();
+  public static final Object CONFLICT = new Object();
 
   private final List expressions;
   private final List attributes;
@@ -103,7 +103,7 @@ public final class PythonBatches {
     return size;
   }
 
-  /** What each expression gives for the rows at some places, by place; nothing for those of which that is unknown. */
+  /** What each expression gives for the rows at some places, by place; CONFLICT where batches differ, nothing where that is unknown. */
   public List run(SparkSession session, List rows, List places) {
     boolean cut = !arguments.isEmpty() && session.sessionState().conf().contains(MOST_BYTES);
     AttributeReference place = attribute("place");
@@ -191,7 +191,6 @@ public final class PythonBatches {
         if (byPlace.containsKey(of) && !java.util.Objects.equals(byPlace.get(of), value)) value = CONFLICT;
         byPlace.put(of, value);
       }
-      while (byPlace.values().remove(CONFLICT)) continue;
     }
     return found;
   }

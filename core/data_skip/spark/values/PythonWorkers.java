@@ -40,6 +40,7 @@ public final class PythonWorkers {
     final List rows = new ArrayList();
     final List answers = new ArrayList();
     final Map questions = new LinkedHashMap(); // the rows as they were asked about -> place of the first
+    boolean unsteady; // it gives a row something else in another batch: then skipping a file may change what it gives the rows of others
 
     Subject(Expression expression, List attributes) {
       this.expression = expression;
@@ -84,6 +85,7 @@ public final class PythonWorkers {
       subject.answers.addAll(Collections.nCopies(rows.size(), ASKED));
     }
     if (rounds == MOST_ROUNDS) Collections.replaceAll(subject.answers, ASKED, UNKNOWN);
+    if (subject.unsteady) Collections.fill(subject.answers, UNKNOWN);
     int first = ((Integer) subject.questions.get(question)).intValue();
     return subject.answers.subList(first, first + rows.size());
   }
@@ -184,7 +186,10 @@ public final class PythonWorkers {
         Map answers = (Map) found.get(i);
         for (int j = 0; j < places.size(); j++) {
           Object place = places.get(j);
-          if (answers.containsKey(place)) ((Subject) group.get(i)).answers.set(((Integer) place).intValue(), answers.get(place));
+          Object answer = answers.containsKey(place) ? answers.get(place) : UNKNOWN;
+          Subject subject = (Subject) group.get(i);
+          subject.unsteady = subject.unsteady || answer == PythonBatches.CONFLICT;
+          subject.answers.set(((Integer) place).intValue(), answer == PythonBatches.CONFLICT ? UNKNOWN : answer);
         }
       }
     } catch (Exception raised) { // by a function, or since Spark cannot plan it so: the query will tell
