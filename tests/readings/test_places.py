@@ -155,17 +155,15 @@ def test_decimals_are_served(sedona: Lake, type_: pa.DataType) -> None:
     columns(sedona, type_, files)
     for indexes in ([GeoBox("lat", "lng")], [MinMax("lat"), MinMax("lng")], [GeoBox("CAST(lat AS DOUBLE)", "CAST(lng AS DOUBLE)")]):
         table = sedona.index(*indexes)
+        exact, wider = {}, {}
         for name, number in files.items():
-            point = f"ST_Point({number}D, {number}D)"
-            wheres = [f"ST_Intersects({point}, {p})" for p in ("ST_Point(lng, lat)", "ST_Point(CAST(lng AS DOUBLE), CAST(lat AS DOUBLE))")]
-            wheres += [
-                f"lat = {number} AND lng <= {number}",
-                f"lat >= {number}D AND lng = {number}D",
-                f"lat > {number} - 0.000001 AND lng <= {number}",
-            ]
-            assert sedona.reads(*wheres[:2]) == [{name}] * 2, (indexes, name)
-            assert all(name in read for read in sedona.reads(*wheres[2:])), (indexes, name)
-            assert sedona.reads(wheres[2]) == [{name}] or "CAST" in str(indexes), name
+            for point in ("ST_Point(lng, lat)", "ST_Point(CAST(lng AS DOUBLE), CAST(lat AS DOUBLE))"):
+                exact[f"ST_Intersects(ST_Point({number}D, {number}D), {point})"] = name
+            (wider if "CAST" in str(indexes) else exact)[f"lat = {number} AND lng <= {number}"] = name
+            wider |= dict.fromkeys([f"lat >= {number}D AND lng = {number}D", f"lat > {number} - 0.000001 AND lng <= {number}"], name)
+        read = dict(zip([*exact, *wider], sedona.reads(*exact, *wider), strict=True))
+        assert {where: read[where] for where in exact} == {where: {name} for where, name in exact.items()}
+        assert all(name in read[where] for where, name in wider.items())
         table.drop_index(*indexes)
 
 
