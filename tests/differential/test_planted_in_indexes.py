@@ -44,13 +44,19 @@ AT_QUERY = [
         "indexes.affix",
         ("return pc.or_kleene(found, has_null) if of_null else found", "return found", "affix", "s IS NULL"),
         (
-            'case Call("IsNull", [inner]) | Call("EqualNullSafe", [inner, Literal(None)]):\n            return inner == target',
-            'case Call("IsNull", [inner]):\n            return inner == target',
+            'Call("EqualNullSafe", [inner, Literal(None)]) if inner == target:\n            return True',
+            'Call("EqualNullSafe", [inner, Literal(None)]) if inner == target:\n            return False',
             "affix",
             "s <=> NULL",
             RAW,
         ),
-        ("return inner == target and value is not None", "return False", "affix", "NOT (s <=> 'q')"),
+        (
+            'case Call("Not", [Call("EqualNullSafe", [inner, Literal()])]) if inner == target:\n            return True',
+            'case Call("Not", [Call("EqualNullSafe", [inner, Literal()])]) if inner == target:\n            return False',
+            "affix",
+            "NOT (s <=> 'q')",
+        ),
+        ("return answer is None or bool(answer[0])", "return False", "affix", "substr(s, 1, 2) IS DISTINCT FROM 'ab'"),
         ("known = affix.cut_text(affix.of(found), length)", "known = affix.of(found)", "affix", ("s LIKE 'abcde%'", "s LIKE '%bcdef'")),
         ("_one_of([affix.cut_text(text, length) for text in texts])", "_one_of(texts)", "affix", "s IN ('abcdef', 'r')"),
         (

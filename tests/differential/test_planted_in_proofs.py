@@ -30,7 +30,9 @@ AT_QUERY = [
         "expression",
         ("negated=not node.source.negated", "negated=node.source.negated", "value_list", "NOT (s RLIKE '^a')"),
     ),
-    *bugs("spark.bridge", ("wanted = 0 if node.source.negated else 1", "wanted = 1", "value_list", "NOT (s RLIKE '^a')")),
+    *bugs(
+        "expression", ('return f"!{self.id}" if self.negated else str(self.id)', "return str(self.id)", "value_list", "NOT (s RLIKE '^a')")
+    ),
     *bugs(
         "proofs.satisfying",
         (
