@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 import data_skip
 from data_skip import MinMax, Prefix, QueryReport, ScanReport, Skipping, Suffix, ValueList
+from data_skip.planning import callback
 from tests.support import Lake, files_read, rows_of
 
 HIGH = {"high.parquet"}
@@ -320,7 +321,7 @@ def test_a_query_is_explained_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) 
         asked.append("what it skips")
         return f"explained {len(asked)} times"
 
-    monkeypatch.setattr(data_skip.Skipping, "_explain", explain)
+    monkeypatch.setattr(callback, "_explained", explain)
     frame = lake.spark.sql("SELECT s, count(*) FROM trans WHERE x > 100 GROUP BY s")  # in steps, of which each prints the plan
     frame.collect()
     assert len(asked) == 1

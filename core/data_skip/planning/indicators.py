@@ -54,8 +54,10 @@ def indicators(rows: npt.ArrayLike, relevant: npt.ArrayLike, read: npt.ArrayLike
 
 
 def means(queries: Iterable[Indicators]) -> Indicators:
-    """The geometric means over a workload: equation 2."""
+    """The geometric means over a workload: equation 2. ValueError for none."""
     listed = list(queries)
+    if not listed:
+        raise ValueError("the indicators of no queries have no mean: there are no numbers")
     return Indicators(
         geometric_mean(q.selectivity for q in listed),
         geometric_mean(q.layout_factor for q in listed),
