@@ -7,6 +7,7 @@ as `substr(string0, int1, int2)`, then with bigint, decimals of any length, and 
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,7 @@ from data_skip import Skipping
 from data_skip.data_types import FRACTIONAL, INTEGRAL, arrow_type
 from data_skip.expression import Call, Column
 from data_skip.proofs.preimage import value_at
-from data_skip.spark.bridge import Scan, _decoded, _places, _stream
+from data_skip.spark.bridge import Scan, _places, _stream
 from tests.claims.families import DECIMALS, MOMENTS, ordinals
 from tests.claims.lab import ARROW, tried
 
@@ -158,11 +159,8 @@ class Registry:
         if not isinstance(node, Call) or not node.deterministic or not columns or node.source is None:
             return None
         places = ";".join(_places(node, column) for column in columns)
-        encoded = scan.evaluator.texts(node.source.id, places, _stream(self.stored[str(column)] for column in columns))
-        if encoded is None:
-            return None
-        values, _ = _decoded(bytes(encoded), pa.string())
-        return [None if value is None else int(value) for value in values.to_pylist()]
+        encoded = scan.evaluator.values(str(node.source), places, _stream(self.stored[str(column)] for column in columns))
+        return None if encoded is None else [None if value is None else int(value) for value in json.loads(encoded)]
 
 
 def _name(type_: str, place: int) -> str:

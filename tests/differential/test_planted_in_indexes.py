@@ -56,7 +56,7 @@ AT_QUERY = [
             "affix",
             "NOT (s <=> 'q')",
         ),
-        ("return answer is None or bool(answer[0])", "return False", "affix", "substr(s, 1, 2) IS DISTINCT FROM 'ab'"),
+        ("return answer is None or bool(answer[0])", "return False", "affix", "substr(s, 1, 5) IS DISTINCT FROM 'q'"),
         ("known = affix.cut_text(affix.of(found), length)", "known = affix.of(found)", "affix", ("s LIKE 'abcde%'", "s LIKE '%bcdef'")),
         ("_one_of([affix.cut_text(text, length) for text in texts])", "_one_of(texts)", "affix", "s IN ('abcdef', 'r')"),
         (

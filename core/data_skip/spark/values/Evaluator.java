@@ -242,17 +242,28 @@ public final class Evaluator {
       Object value = values == null ? null : values.get(0);
       return value == PythonWorkers.ASKED ? "ask" : value == null || value == PythonWorkers.UNKNOWN ? null : value.toString();
     }
+    List values = texts(place, targets, arrowStream);
+    return values == null ? null : (String) values.get(0);
+  }
+
+  /** As `value`, for all rows of an Arrow stream, as a JSON array; null where the node cannot be evaluated here. */
+  public String values(String place, String targets, byte[] arrowStream) throws Exception {
+    List values = texts(place, targets, arrowStream);
+    return values == null ? null : Plans.json(values);
+  }
+
+  private List texts(String place, String targets, byte[] arrowStream) throws Exception {
     final Expression bound = bind(place, targets);
     if (bound == null) return null;
-    final String[] found = new String[1];
+    final List values = new ArrayList();
     answers(types(targets), arrowStream, new Answer() {
       public byte of(InternalRow row) {
         Object value = evaluated(bound, row);
-        found[0] = value == null ? null : value.toString();
+        values.add(value == null ? null : value.toString());
         return 0;
       }
     });
-    return found[0];
+    return values;
   }
 
   /** What a cast gives of each row of an Arrow stream of one column, as JSON of values (see TreeEncoder); null where one of them raises an error. */
