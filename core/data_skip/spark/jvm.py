@@ -18,7 +18,7 @@ SOURCES = tuple(
     for room, names in (
         ("plans", "Plans"),
         ("trees", "TreeEncoder"),
-        ("values", "TimeZones Conditions Domain Bisection AnsiForm Decimals"),
+        ("values", "TimeZones Conditions Domain Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "Evaluator ValueRange Members Ranges"),
         ("files", "KnownFiles Freshness Listing ChosenFiles"),
