@@ -130,14 +130,18 @@ class Registry:
         try:
             return self._compared(sqls)
         except REFUSED:  # one of them, by what TryEval does not catch
-            if len(sqls) == 1:
-                return [], 0
-            halves = [self.compare(half) for half in (sqls[: len(sqls) // 2], sqls[len(sqls) // 2 :])]
-            return [text for wrong, _ in halves for text in wrong], sum(compared for _, compared in halves)
+            return ([], 0) if len(sqls) == 1 else self._halves(sqls)
+
+    def _halves(self, sqls: list[str]) -> tuple[list[str], int]:
+        halves = [self.compare(half) for half in (sqls[: len(sqls) // 2], sqls[len(sqls) // 2 :])]
+        return [text for wrong, _ in halves for text in wrong], sum(compared for _, compared in halves)
 
     def _compared(self, sqls: list[str]) -> tuple[list[str], int]:
         hashes = [f"xxhash64({sql})" for sql in sqls]
-        scan = self.skipping.jvm.scans(self.frame.where(f"xxhash64({', '.join(hashes)}) = 0"))[-1]
+        scans = self.skipping.jvm.scans(self.frame.where(f"xxhash64({', '.join(hashes)}) = 0"))
+        if not scans:  # one of them is not deterministic
+            return ([], 0) if len(sqls) == 1 else self._halves(sqls)
+        scan = scans[-1]
         nodes = scan.predicate.children[0].children
         rows = self.frame.select("id", *(tried(self.spark, text).alias(f"c{i}") for i, text in enumerate(hashes))).toArrow().sort_by("id")
         wrong, compared = [], 0
@@ -145,12 +149,13 @@ class Registry:
             here = self._here(node, scan)
             if here is None:
                 continue
-            compared += sum(value is not None for value in here)
             there = rows[f"c{i}"].to_pylist()
-            unlike = [row for row, value in enumerate(here) if value is not None and value != there[row]]
+            both = [row for row, value in enumerate(here) if value is not None and there[row] is not None]  # elsewhere an error is raised
+            compared += len(both)
+            unlike = [row for row in both if here[row] != there[row]]
             if unlike:
-                of = {str(part): self.stored[str(part)][unlike[0]] for part in node.walk() if isinstance(part, Column)}
-                wrong.append(f"{sql} of {of}{' raises an error' if there[unlike[0]] is None else ''}: {len(unlike)} of {len(here)}")
+                of = {str(part): self.stored[str(part)][unlike[0]].as_py() for part in node.walk() if isinstance(part, Column)}
+                wrong.append(f"{sql} of {of}: {len(unlike)} of {len(both)}")
         return wrong, compared
 
     def _here(self, node: Any, scan: Scan) -> list[int | None] | None:

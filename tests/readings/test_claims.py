@@ -118,3 +118,23 @@ def test_days_from_an_extreme_date_wrap_round(lake: Lake) -> None:
         lake.reads(*wheres)
         (kept,) = lake.reads("datediff(v, DATE'2000-01-01') > 0")
     assert kept == {"c.parquet", "d.parquet"}
+
+
+def test_a_long_decimal_becomes_a_moment_in_another_way_where_code_is_generated(lake: Lake) -> None:
+    """The interpreter rounds the product with a million to 34 digits; generated code is exact."""
+    _files(lake, pa.decimal128(38, 38), [Decimal("-0.0" + "9" * 37)], [Decimal("0.5")])
+    lake.index(MinMax("v"), ValueList("v"))
+    with settings_of(lake.spark, {ANSI: "false"}):
+        lake.reads(*(f"cast(v AS timestamp) = timestamp_micros({micros})" for micros in (-99999, -100000, 500000)))
+        (positive,) = lake.reads("v > 0")
+    assert positive == {"b.parquet"}
+
+
+def test_the_hash_of_an_interval_is_another_where_code_is_generated(lake: Lake) -> None:
+    """There it leaves out the days."""
+    _files(lake, pa.int32(), [1], [2], [3])
+    lake.index(ValueList("v"))
+    with settings_of(lake.spark, {ANSI: "false"}), lake.skipping.disabled():
+        given = lake.view().selectExpr("hash(make_interval(0, 0, 0, v)) AS a", "xxhash64(v) AS b").collect()
+    lake.reads(*(f"hash(make_interval(0, 0, 0, v)) = {row['a']}" for row in given))
+    assert all(len(files) == 1 for files in lake.reads(*(f"xxhash64(v) = {row['b']}" for row in given)))

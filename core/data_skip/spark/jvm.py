@@ -20,7 +20,7 @@ SOURCES = tuple(
         ("", "Plans"),
         ("plans", "SmallSide"),
         ("trees", "TreeEncoder"),
-        ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Decimals"),
+        ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "KnownFiles Freshness Listing ChosenFiles"),

@@ -89,7 +89,7 @@ public final class Evaluator {
 
   /** The expression with sub-expressions replaced (or, where they are to be CHECKED, in that form); null as for `bind`, or where jobs differ. */
   public Expression bound(Expression expression, IdentityHashMap replaced) {
-    if (Decimals.ambiguous(expression, replaced)) return null;
+    if (Doubtful.anywhere(expression, replaced)) return null;
     Expression bound = replace(expression, replaced);
     boolean known = bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList());
     return known && !PythonBatches.in(bound) ? bound : null;

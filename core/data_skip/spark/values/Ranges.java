@@ -66,7 +66,7 @@ public final class Ranges {
       for (int i = 0; i < children.length; i++) targets.addAll(children[i].targets);
       this.constant = targets.isEmpty() && expression.foldable();
       this.whole = evaluator.bound(expression, targetReferences);
-      if (target < 0 && (rule != null || monotone.contains(name)) && !Decimals.ambiguous(expression)) {
+      if (target < 0 && (rule != null || monotone.contains(name)) && !Doubtful.here(expression)) {
         List references = new ArrayList();
         for (int i = 0; i < children.length; i++) {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));

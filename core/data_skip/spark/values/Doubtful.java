@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.HashExpression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
@@ -14,33 +15,46 @@ import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.TimestampType;
 
 /**
- * Where a job may not give of a decimal what is evaluated here. Spark holds one as a long (compact) or as a BigDecimal: what is read from a
- * row is compact where its type has at most 18 digits, what is computed is one or the other, as the plan has it.
+ * Where a job may not give what is evaluated here. The claims lab (tests/claims) looks for more.
+ *
+ * Spark holds a decimal as a long (compact) or as a BigDecimal: what is read from a row is compact where its type has at most 18 digits,
+ * what is computed is one or the other, as the plan has it. And some functions give one thing in generated code, another where they are
+ * interpreted.
  */
-public final class Decimals {
+public final class Doubtful {
   private static final int EXACT_DIGITS = 15; // that a double tells apart
   private static final int INT_DIGITS = 10;
   private static final int MULTIPLIED_DIGITS = 34; // that Spark keeps of a product where it does not generate code
 
-  private Decimals() {}
+  private Doubtful() {}
 
-  /** Whether a cast of a decimal, somewhere in an expression down to what is replaced, may give something else in a job. */
-  public static boolean ambiguous(Expression expression, IdentityHashMap replaced) {
+  /** Whether a part of an expression, down to what is replaced, may be something else in a job. */
+  public static boolean anywhere(Expression expression, IdentityHashMap replaced) {
     if (replaced.get(expression) instanceof Expression) return false;
-    if (ambiguous(expression)) return true;
+    if (here(expression)) return true;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
-      if (ambiguous((Expression) children.next(), replaced)) return true;
+      if (anywhere((Expression) children.next(), replaced)) return true;
     }
     return false;
   }
 
-  /** Whether this very expression is such a cast: to a whole number, through double unless it is compact; or to a timestamp. */
-  public static boolean ambiguous(Expression expression) {
+  /** Whether this very expression may give something else of the same operands. */
+  public static boolean here(Expression expression) {
+    if (expression instanceof HashExpression) return ofIntervals(expression);
     if (!(expression instanceof Cast) || !(((Cast) expression).child().dataType() instanceof DecimalType)) return false;
     Cast cast = (Cast) expression;
     boolean rounded = cast.dataType() instanceof TimestampType && ((DecimalType) cast.child().dataType()).precision() > MULTIPLIED_DIGITS;
     return rounded || (throughDouble(cast) && !isRead(cast.child()));
+  }
+
+  /** Generated code leaves out the days of an interval. */
+  private static boolean ofIntervals(Expression hash) {
+    scala.collection.Iterator children = hash.children().iterator();
+    while (children.hasNext()) {
+      if (((Expression) children.next()).dataType().catalogString().contains("interval")) return true;
+    }
+    return false;
   }
 
   /** See Decimal.roundToInt; outside of ANSI mode digits are cut off exactly. */
