@@ -110,16 +110,16 @@ def test_the_only_value_of_a_file(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("argument", "result", "function", "where", "read"),
     [
-        ("n", "int", lambda n: n * 2, "f(n) = 4", ["low"]),
-        ("n", "bigint", lambda n: n + 2**40, "f(n) > 1099511627800", ["high"]),
-        ("n", "boolean", lambda n: n > 50, "f(n)", ["high"]),
-        ("n", "boolean", lambda n: n > 50, "NOT f(n)", ["low"]),
-        ("n", "double", lambda n: n / 2, "f(n) > 30", ["high"]),
+        ("n", "int", lambda n: n and n * 2, "f(n) = 4", ["low"]),
+        ("n", "bigint", lambda n: n and n + 2**40, "f(n) > 1099511627800", ["high"]),
+        ("n", "boolean", lambda n: n and n > 50, "f(n)", ["high"]),
+        ("n", "boolean", lambda n: n and n > 50, "NOT f(n)", ["low"]),
+        ("n", "double", lambda n: n and n / 2, "f(n) > 30", ["high"]),
         ("n", "double", lambda n: n, "f(n) > 30", []),  # an int is no double: Spark makes NULL of it
         ("n", "string", lambda n: n, "f(n) = '2'", ["low"]),  # nor text: Spark's worker makes it so
-        ("x", "double", lambda x: -x, "f(x) < -30", ["high"]),
-        ("s", "int", len, "f(s) = 3", ["high"]),
-        ("day", "int", lambda day: day.year, "f(day) = 2024", ["low"]),
+        ("x", "double", lambda x: x and -x, "f(x) < -30", ["high"]),
+        ("s", "int", lambda s: s and len(s), "f(s) = 3", ["high"]),
+        ("day", "int", lambda day: day and day.year, "f(day) = 2024", ["low"]),
     ],
 )
 def test_types_that_are_exchanged_as_they_are(
