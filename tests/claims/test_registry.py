@@ -16,6 +16,7 @@ from tests.differential.truth import settings_of
 SIZE = int(os.environ.get("DATA_SKIP_CLAIMS", "1"))
 SEED = int(os.environ.get("DATA_SKIP_SEED", "0"))
 BATCH = 25
+pytestmark = pytest.mark.skipif("DATA_SKIP_CLAIMS" not in os.environ, reason="takes minutes: make claims")
 
 
 @pytest.mark.parametrize("ansi", ["false", "true"])
