@@ -103,8 +103,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")  # else three more calls of the JVM for each method of a Column
         .config("spark.driver.memory", "3g")
         .config("spark.python.daemon.module", "tests.python_workers")  # starts tasks five times as fast
-        # A run is too short, and its plans too many, for what the second compiler gives: it took half of the time of two cores.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.ui.retainedExecutions", "10")  # plans of a thousand queries, else
+        # A run is too short, and its plans too many, for what the second compiler gives: it took half of the time of two cores. The code
+        # cache of the first is too small for what is generated: a third of a core went into sweeping it, and compiling again.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC")
     )
     with alone(tmp_path_factory):
         session = builder.getOrCreate()
