@@ -31,6 +31,10 @@ if hasattr(providers, "_get_local_constants"):
 SEDONA = ("org.apache.sedona:sedona-spark-shaded-4.0_2.13:1.8.0", "org.datasyslab:geotools-wrapper:1.8.0-33.1")
 
 
+# Hadoop's thousand defaults stand in its code as well as in its files, and Spark copies and sends those of the files with every job: half of
+# what a small job takes. `test-newest` and `test-versions`, the demo and the benchmarks run with them.
+HADOOP_DEFAULTS = str(Path(__file__).parent / "hadoop_defaults") if pyspark.__version__.startswith("4.0.") else ""
+
 # What may change with Spark's version: `pytest -m spark_version` runs it on others than the one that is pinned.
 SPARK_VERSION = (
     "elements/test_lifting",
@@ -102,6 +106,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.orc.filterPushdown", "false")
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")  # else three more calls of the JVM for each method of a Column
         .config("spark.driver.memory", "3g")
+        .config("spark.driver.extraClassPath", HADOOP_DEFAULTS)
         .config("spark.python.daemon.module", "tests.python_workers")  # starts tasks five times as fast
         .config("spark.sql.ui.retainedExecutions", "10")  # plans of a thousand queries, else
         # A run is too short, and its plans too many, for what the second compiler gives: it took half of the time of two cores. The code

@@ -29,6 +29,7 @@ class Lake:
     def __init__(self, spark: SparkSession, skipping: Skipping, folder: Path) -> None:
         self.spark, self.skipping, self.folder = spark, skipping, folder
         self._viewed: DataFrame | None = None
+        self._view = None  # what the session knows of the view `t` that is made of it
         self._state, self._rows = "", None
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -66,8 +67,13 @@ class Lake:
         frame = (reader.schema(schema) if schema else reader).load(str(self.folder))
         frame.createOrReplaceTempView(name)
         if name == "t":
-            self._viewed = frame
+            self._viewed, self._view = frame, self._known_view()
         return frame
+
+    def _known_view(self) -> int | None:
+        """Tells a view `t` from another one; None where there is none."""
+        found = self.spark._jsparkSession.sessionState().catalog().getRawTempView("t")
+        return None if found.isEmpty() else int(found.hashCode())
 
     def check(self, where: str, read: Iterable[str] | None = None, *, errors: bool = False) -> ScanReport:
         """Rows of `SELECT * FROM t WHERE ...` are the same with skipping and without, and (if given) exactly these files were read.
@@ -75,16 +81,16 @@ class Lake:
         The view `t` is made anew, so that it sees the files of this moment, unless the test made one. Of the same files and settings the
         first query runs; of the next ones, Spark plans which files it reads, and all that hold a row are among them.
         """
-        if not self.spark.catalog.tableExists("t"):
+        if self._known_view() is None and not self.spark.catalog.tableExists("t"):
             self.view()
         sql = f"SELECT * FROM t WHERE {where}"
         holding = self.holding(where)
         scans = [] if holding is None else self.skipping.jvm.scans(frame := self.spark.sql(sql))
         if holding is None or not scans:
             return self.query(sql, read, errors=errors).scans[-1]
-        report = self.skipping.decide(Listing.now(scans[-1]))
+        report = self.skipping.decide(listing := Listing.now(scans[-1]))
         assert errors or not report.errors, report.errors
-        kept = self._read_by(frame)
+        kept = self._kept(listing)
         assert holding <= kept, f"skipping loses rows of {where}: in {sorted(holding - kept)}"
         assert read is None or kept == set(read), f"{sql}\n{report}"
         return report
@@ -94,23 +100,28 @@ class Lake:
 
         None where the predicate has to run: it is the first about these files, or tells something else where nothing is read.
         """
-        if _OF_A_RUN.search(where) or self._viewed is None or not self._viewed.sameSemantics(self.spark.table("t")):
+        if _OF_A_RUN.search(where) or self._viewed is None or self._view != self._known_view():
             return None
-        state = f"{self.spark._jsparkSession.sessionState().conf().getAllConfs()}{id(self._viewed)}" + "".join(
-            f"{path}{path.stat().st_mtime_ns}{path.stat().st_size}" for path in sorted(self.folder.rglob("*")) if path.is_file()
-        )
-        if state != self._state:
+        if (state := self._state_of_files()) != self._state:
             self._state, self._rows = state, None
             return None
         try:
             with self.skipping.disabled():
                 if self._rows is None:
                     self._rows = at_hand(self._viewed)
-                found = self._rows.where(where).select(FILE).collect()
+                found = self._rows.where(where).selectExpr(f"`{FILE}`").collect()
         except PySparkException:
             return None
-        root = str(self.folder.resolve()) + "/"
-        return {unquote(path.removeprefix("file:")).removeprefix("//").removeprefix(root) for (path,) in found}
+        return {self._relative(path) for (path,) in found}
+
+    def _state_of_files(self) -> str:
+        """Changes with the files, the view and the session's settings."""
+        files = (f"{path}{path.stat().st_mtime_ns}{path.stat().st_size}" for path in sorted(self.folder.rglob("*")) if path.is_file())
+        settings = self.spark._jsparkSession.sessionState().conf().getAllConfs().hashCode()
+        return f"{settings} {id(self._viewed)} {''.join(files)}"
+
+    def _relative(self, path: str) -> str:
+        return unquote(path.removeprefix("file:")).removeprefix("//").removeprefix(str(self.folder.resolve()) + "/")
 
     def query(self, sql: str, read: Iterable[str] | None = None, *, errors: bool = False) -> QueryReport:
         """As `check`, for a whole query; `read` is about its last scan."""
@@ -136,7 +147,7 @@ class Lake:
         read = []
         for i, where in enumerate(wheres):
             read.append(files_read(self.skipping, frame.where(where), self.folder, errors=False))
-            needed = {unquote(row["file"]).rsplit("/", 1)[-1] for row in found if row[f"q{i}"]}
+            needed = {self._relative(row["file"]) for row in found if row[f"q{i}"]}
             assert needed <= read[-1], f"skipping loses rows of {where}: in {sorted(needed - read[-1])}"
         return read
 
@@ -146,6 +157,9 @@ class Lake:
 
     def _read_by(self, frame: DataFrame) -> set[str]:
         return files_read(self.skipping, frame, self.folder)
+
+    def _kept(self, listing: Listing) -> set[str]:
+        return {self._relative(path) for path in listing.kept}
 
 
 # What is another value where rows are at hand, or no predicate.
@@ -171,7 +185,7 @@ def files_read(skipping: Skipping, frame: DataFrame, folder: Path, *, errors: bo
     report = skipping.decide(listing)
     assert errors or not report.errors, report.errors
     root = str(folder.resolve()) + "/"
-    return {unquote(path.removeprefix("file:")).removeprefix(root) for path in listing.kept}
+    return {unquote(path.removeprefix("file:")).removeprefix("//").removeprefix(root) for path in listing.kept}
 
 
 def compared(spark: SparkSession, skipping: Skipping, queries: Iterable[str]) -> int:

@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -98,8 +99,8 @@ class Index:
         return type(self).__name__
 
     def __str__(self) -> str:
-        signature = inspect.signature(type(self)).parameters
-        given = {name: value for name, value in self.parameters.items() if name not in signature or signature[name].default != value}
+        defaults = _defaults(type(self))
+        given = {name: value for name, value in self.parameters.items() if name not in defaults or defaults[name] != value}
         return shown(self.kind, self.expressions, given)
 
     def __repr__(self) -> str:
@@ -124,6 +125,12 @@ class Index:
         if not self.parameters and readable == self.expressions[0].lower():
             return f"{words}__{readable}"
         return f"{words}__{readable[:40].strip('_')}__{zlib.crc32(shown(self.kind, self.expressions, self.parameters).encode()):08x}"
+
+
+@lru_cache(maxsize=256)
+def _defaults(kind: type[Index]) -> dict[str, Any]:
+    """The parameters of a kind, by name, with their defaults."""
+    return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}
 
 
 def shown(kind: str, expressions: tuple[str, ...], parameters: Mapping[str, Any]) -> str:

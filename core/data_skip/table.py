@@ -149,7 +149,7 @@ class Table:
                 raise DataSkipError(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
         current = _complete(snapshot, [binding.index.column for binding in bindings])
         report = self._index(state, bindings, current, progress)
-        self._tidy()
+        self._tidy(state)
         return report
 
     def drop_index(self, *indexes: Index) -> None:
@@ -229,7 +229,7 @@ class Table:
         return measured(self.name, found, reads)
 
     def _index(self, state: TableState, bindings: list[Binding], current: set[FileKey], progress: bool) -> IndexReport:
-        target = Target(self.name, self._store, self._jvm, self._state)
+        target = Target(self.name, self._store, self._jvm)
         with _store_errors():
             return index_files(target, state, bindings, current, progress)
 
@@ -237,12 +237,13 @@ class Table:
         with _store_errors():
             return self._store.snapshot()
 
-    def _tidy(self) -> None:
-        """Drops the rows of files that are gone or changed, once they outnumber the others."""
+    def _tidy(self, state: TableState) -> None:
+        """Drops the rows of files that are gone or changed, once they outnumber the others by a thousand."""
         snapshot = self._snapshot()
-        _, keys = self._state().list()
-        live = set(keys) & set(snapshot.files) if snapshot else set()
-        if snapshot and snapshot.rows > 2 * len(live) + 1000:
+        if snapshot is None or snapshot.rows <= 1000:
+            return
+        live = set(state.list_again()) & set(snapshot.files)
+        if snapshot.rows > 2 * len(live) + 1000:
             with _store_errors():
                 self._store.compact({key for key in live if key is not None})
 

@@ -31,7 +31,7 @@ from tests.differential.truth import UNSIMPLIFIED, Truth, settings_of
 from tests.differential.values import COLUMNS, STRINGS
 from tests.support import Lake, aged, same_size
 
-EXAMPLES = int(os.environ.get("DATA_SKIP_EXAMPLES", "2000"))
+EXAMPLES = int(os.environ.get("DATA_SKIP_EXAMPLES", "1000"))
 SEED = int(os.environ.get("DATA_SKIP_SEED", random.randrange(10**6) if "DATA_SKIP_EXAMPLES" in os.environ else 0))
 A_TABLE = 250  # random trees on one table
 END_TO_END = 5
@@ -148,7 +148,7 @@ def test_changed_files_are_kept_until_refresh(random_lake: tuple[Lake, RandomTab
     lake, table, number = random_lake
     chance = random.Random(number)
     leaves = Leaves(table, (*STRINGS, "i"))
-    predicates = every_kind(leaves, number + 1)[::4] + drawn(trees(leaves), 60, number + 1)
+    predicates = every_kind(leaves, number + 1)[::6] + drawn(trees(leaves), 40, number + 1)
     changed = change_files(lake, table, chance)
     frame = lake.spark.read.parquet(str(lake.folder))
     truth = Truth(lake.skipping, frame)
@@ -204,7 +204,7 @@ SERVED = {
 }
 
 
-@pytest.mark.skipif(EXAMPLES < 2000, reason="too few predicates for each kind to skip something")
+@pytest.mark.skipif(EXAMPLES < 1000, reason="too few predicates for each kind to skip something")
 def test_every_kind_of_predicate_skipped_files() -> None:
     """A clause that never skips is sound, and of no use."""
     if len(finished) < TABLES * len(PROFILES):

@@ -121,12 +121,12 @@ def _predicates(lake: Lake, column: str, random: Random) -> list[Predicate]:
         values = sorted({row[i] for row in rows if row[i] is not None})
         for value in random.sample(values, min(CONSTANTS, len(values))):
             constant = _FROM_TEXT.get(type_, f"cast('{{}}' AS {type_})").format(value)
-            predicates += [
-                Predicate(f"{function} {operator} {constant}") for operator in ("=", random.choice(("<", "<=", ">", ">=", "<>")))
-            ]
+            operators = random.sample(OPERATORS, 1 if CONSTANTS == 1 else len(OPERATORS))
+            predicates += [Predicate(f"{function} {operator} {constant}") for operator in operators]
     return predicates
 
 
+OPERATORS = ("=", "<", "<=", ">", ">=", "<>")
 CONSTANTS = int(os.environ.get("DATA_SKIP_CONSTANTS", "1"))  # that a function is compared with
 _AS_TEXT = {"timestamp": "cast(unix_micros({}) AS string)", "date": "cast(unix_date({}) AS string)"}
 _FROM_TEXT = {"timestamp": "timestamp_micros({})", "date": "date_from_unix_date({})"}

@@ -21,6 +21,7 @@ from tests.support import aged
 def main(folder: Path) -> None:
     ensure_java()
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # as in tests/conftest.py
     spark = builder.config("spark.sql.parquet.filterPushdown", "false").getOrCreate()
     skipping = data_skip.enable(spark)
     seen: dict[str, object] = {"installed_at": max_length.__file__, "known_by_entry_point": "MaxLength" in skipping.catalog.knowledge.kinds}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from time import sleep
 
@@ -65,12 +65,11 @@ class IndexReport:
 
 @dataclass(frozen=True)
 class Target:
-    """The table that is indexed: its name for people, where its records go, and how to see what state it is in now."""
+    """The table that is indexed: its name for people, and where its records go."""
 
     name: str
     store: Places
     jvm: Jvm
-    state: Callable[[], TableState]
 
 
 def index_files(
@@ -92,7 +91,7 @@ def index_files(
     if to_read.any():
         with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
             found |= _read(target, state, listing, to_read, bindings, report)
-    after = set(target.state().list()[1]) if wanted.any() else set()
+    after = set(state.list_again()) if wanted.any() else set()
     chosen = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
     report.files_too_recent = len(too_recent - current) + int(wanted.sum()) - len(chosen)
     rows = [(key, found.get(i, Collected(records=[None] * len(bindings)))) for key, i in chosen]

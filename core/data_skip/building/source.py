@@ -76,6 +76,17 @@ class TableState:
         keys = [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
         return listing, keys
 
+    def list_again(self) -> list[FileKey | None]:
+        """The identity of each file now. Of columns Spark is not asked again: that may be a job, or a pass over all text.
+
+        DataSkipError where Spark cannot list the files any more.
+        """
+        try:
+            self.scan.refresh()
+            return self.list()[1]
+        except SPARK_ERRORS as error:
+            raise DataSkipError(f"the files of {self.root} cannot be listed: {first_line(error)}") from error
+
 
 def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:
     """The table as it is now. DataSkipError where Spark cannot read it, and for what is no table of files of a format that is supported."""

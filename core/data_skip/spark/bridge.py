@@ -56,6 +56,10 @@ class Scan:
             self._settings[prefixes] = [found["relation"], *([found["query"]] if found["query"] is not None else [])]
         return self._settings[prefixes]
 
+    def refresh(self) -> None:
+        """Has Spark list the files anew, the next time that it is asked for them."""
+        self.java.refresh()
+
     def run_workers(self) -> None:
         """Has Spark's workers run the Python functions that were asked about: not inside of a callback, where no query is started."""
         self.java.runWorkers()
