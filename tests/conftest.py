@@ -31,7 +31,7 @@ if hasattr(providers, "_get_local_constants"):
 SEDONA = ("org.apache.sedona:sedona-spark-shaded-4.0_2.13:1.8.0", "org.datasyslab:geotools-wrapper:1.8.0-33.1")
 
 
-# Hadoop's thousand defaults stand in its code as well as in its files, and Spark copies and sends those of the files with every job: half of
+# Hadoop's thousand defaults stand in its code as in its files, and Spark copies and sends those of the files with every job: half of
 # what a small job takes. `test-newest` and `test-versions`, the demo and the benchmarks run with them.
 HADOOP_DEFAULTS = str(Path(__file__).parent / "hadoop_defaults") if pyspark.__version__.startswith("4.0.") else ""
 

@@ -29,7 +29,7 @@ class Lake:
     def __init__(self, spark: SparkSession, skipping: Skipping, folder: Path) -> None:
         self.spark, self.skipping, self.folder = spark, skipping, folder
         self._viewed: DataFrame | None = None
-        self._view = None  # what the session knows of the view `t` that is made of it
+        self._view: int | None = None  # what the session knows of the view `t` that is made of it
         self._state, self._rows = "", None
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -85,7 +85,7 @@ class Lake:
             self.view()
         sql = f"SELECT * FROM t WHERE {where}"
         holding = self.holding(where)
-        scans = [] if holding is None else self.skipping.jvm.scans(frame := self.spark.sql(sql))
+        scans = [] if holding is None else self.skipping.jvm.scans(self.spark.sql(sql))
         if holding is None or not scans:
             return self.query(sql, read, errors=errors).scans[-1]
         report = self.skipping.decide(listing := Listing.now(scans[-1]))

@@ -242,7 +242,7 @@ class Table:
         snapshot = self._snapshot()
         if snapshot is None or snapshot.rows <= 1000:
             return
-        live = set(state.list_again()) & set(snapshot.files)
+        live = set(snapshot.files) & state.list_again()
         if snapshot.rows > 2 * len(live) + 1000:
             with _store_errors():
                 self._store.compact({key for key in live if key is not None})

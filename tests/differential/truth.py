@@ -93,7 +93,7 @@ class Truth:
                 self.outcomes["raised" if files is None else "compared"] += 1
                 if files is None:
                     files = self._matching_one_by_one(predicate.sql, plan[1])
-                if wrong := files & plan[1]:
+                if (wrong := files & plan[1]) and (wrong := wrong & self._run(predicate.sql)):
                     raise AssertionError(self._explained(predicate, wrong, number))
                 yield predicate, plan[1]
 
@@ -134,6 +134,14 @@ class Truth:
     def _matching_one_by_one(self, predicate: str, skipped: set[str]) -> set[str]:
         """Those of some files whose rows match; a file whose rows raise an error is not among them: skipping may hide an error."""
         return {file for file in skipped if self.matching([predicate], of=file)[0]}
+
+    def _run(self, predicate: str) -> set[str]:
+        """The files that plain Spark finds when it runs the query. Its optimizer may know better than what it evaluates over rows at hand:
+
+        around a change of clocks UnwrapCastInBinaryComparison takes `cast(at AS timestamp_ntz) <= x` for `at <= x`.
+        """
+        with self.skipping.disabled():
+            return {unquote(row[0]) for row in self.frame.where(predicate).select("_metadata.file_name").distinct().collect()}
 
     def _explained(self, predicate: Predicate, wrong: set[str], number: int) -> str:
         """The smallest part of the predicate that is wrong as well."""

@@ -91,7 +91,7 @@ def index_files(
     if to_read.any():
         with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
             found |= _read(target, state, listing, to_read, bindings, report)
-    after = set(state.list_again()) if wanted.any() else set()
+    after = state.list_again() if wanted.any() else set()
     chosen = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
     report.files_too_recent = len(too_recent - current) + int(wanted.sum()) - len(chosen)
     rows = [(key, found.get(i, Collected(records=[None] * len(bindings)))) for key, i in chosen]

@@ -76,14 +76,14 @@ class TableState:
         keys = [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
         return listing, keys
 
-    def list_again(self) -> list[FileKey | None]:
+    def list_again(self) -> set[FileKey | None]:
         """The identity of each file now. Of columns Spark is not asked again: that may be a job, or a pass over all text.
 
         DataSkipError where Spark cannot list the files any more.
         """
         try:
             self.scan.refresh()
-            return self.list()[1]
+            return set(self.list()[1])
         except SPARK_ERRORS as error:
             raise DataSkipError(f"the files of {self.root} cannot be listed: {first_line(error)}") from error
 
