@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -12,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -201,6 +203,20 @@ public final class Plans {
     Map result = new HashMap();
     for (int i = 0; i < union.output().size(); i++) result.put(((Attribute) union.output().apply(i)).exprId(), part.output().apply(i));
     return result;
+  }
+
+  /** The expression with lambda variables of its own, to be evaluated here: they hold values, and threads share those of one DataFrame. */
+  public static Expression unshared(Expression expression) {
+    if (expression instanceof NamedLambdaVariable) {
+      NamedLambdaVariable shared = (NamedLambdaVariable) expression;
+      return new NamedLambdaVariable(shared.name(), shared.dataType(), shared.nullable(), shared.exprId(), new AtomicReference());
+    }
+    return (Expression) expression.mapChildren(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object child) {
+            return unshared((Expression) child);
+          }
+        });
   }
 
   /** The expression, with each attribute that `byId` names replaced. */

@@ -48,8 +48,7 @@ public final class Shim {
     LogicalRelation relation = Plans.onlyRelation(analyzed);
     if (relation == null || relation.isStreaming()) return null;
     org.apache.spark.sql.SparkSession session = ((HadoopFsRelation) relation.relation()).sparkSession();
-    org.apache.spark.sql.internal.SQLConf conf = ((org.apache.spark.sql.classic.SparkSession) session).sessionState().conf();
-    return new SkippingFileIndex(relation, null, new ArrayList(), python, conf);
+    return new SkippingFileIndex(relation, null, new ArrayList(), python, (org.apache.spark.sql.classic.SparkSession) session);
   }
 
   public String formatName(Object format) {

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -35,21 +36,20 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final Expression predicate;
   private final List runtimeFilters;
   private final String description;
-  private final org.apache.spark.sql.internal.SQLConf conf; // of the query
+  private final SparkSession asking; // the query's; the relation may be of another
   private final PythonWorkers workers = new PythonWorkers();
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
 
   /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. */
   public SkippingFileIndex(
-      LogicalRelation scan, Expression predicate, List runtimeFilters, BiFunction python, org.apache.spark.sql.internal.SQLConf conf) {
-    this(COUNTER.incrementAndGet(), scan, predicate, runtimeFilters, new ArrayList(), python, conf);
+      LogicalRelation scan, Expression predicate, List runtimeFilters, BiFunction python, SparkSession asking) {
+    this(COUNTER.incrementAndGet(), scan, predicate, runtimeFilters, new ArrayList(), python, asking);
   }
 
   private SkippingFileIndex(
-      long number, LogicalRelation scan, Expression predicate, List runtimeFilters, List notes, BiFunction python,
-      org.apache.spark.sql.internal.SQLConf conf) {
+      long number, LogicalRelation scan, Expression predicate, List runtimeFilters, List notes, BiFunction python, SparkSession asking) {
     this.number = number;
-    this.conf = conf;
+    this.asking = asking;
     this.scan = scan;
     this.runtimeFilters = runtimeFilters;
     this.relation = (HadoopFsRelation) scan.relation();
@@ -136,7 +136,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
 
   /** Finds what was asked of Python functions; outside of callbacks only. */
   public void runWorkers() {
-    workers.run(session());
+    workers.run(asking);
   }
 
   public FileIndex wrapped() {
@@ -147,8 +147,9 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return new Ranges(evaluator(), program);
   }
 
-  public org.apache.spark.sql.classic.SparkSession session() {
-    return (org.apache.spark.sql.classic.SparkSession) relation.sparkSession();
+  /** The session of the relation: that of the query, unless it reads a global view of another one. What is run for a query, the query's runs. */
+  public SparkSession session() {
+    return (SparkSession) relation.sparkSession();
   }
 
   /**
@@ -159,6 +160,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     org.apache.spark.sql.internal.SQLConf own = session().sessionState().conf();
     Map result = new LinkedHashMap();
     result.put("relation", settings(own, prefixes));
+    org.apache.spark.sql.internal.SQLConf conf = asking.sessionState().conf();
     result.put("query", conf == own ? null : settings(conf, prefixes));
     return Plans.json(result);
   }
@@ -217,11 +219,11 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     Object said = runtimeFilters.isEmpty() ? null : python.apply("runtime_filters", new Listing(this, session(), all));
     List notes = new ArrayList();
     boolean ownWorkers = predicate != null && PythonBatches.in(predicate); // what they answer is kept no longer than this listing
-    if (said == null) return ownWorkers ? new SkippingFileIndex(number, scan, predicate, runtimeFilters, notes, python, conf) : this;
+    if (said == null) return ownWorkers ? new SkippingFileIndex(number, scan, predicate, runtimeFilters, notes, python, asking) : this;
     try {
-      return new SkippingFileIndex(number, scan, withRuntimeFilters(said.toString().split("\n", -1), notes), new ArrayList(), notes, python, conf);
+      return new SkippingFileIndex(number, scan, withRuntimeFilters(said.toString().split("\n", -1), notes), new ArrayList(), notes, python, asking);
     } catch (Exception e) {
-      return new SkippingFileIndex(number, scan, predicate, new ArrayList(), Collections.singletonList("no join is used: " + e), python, conf);
+      return new SkippingFileIndex(number, scan, predicate, new ArrayList(), Collections.singletonList("no join is used: " + e), python, asking);
     }
   }
 
@@ -230,7 +232,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     Expression all = predicate;
     for (int i = 0; i < runtimeFilters.size(); i++) {
       RuntimeFilter one = (RuntimeFilter) runtimeFilters.get(i);
-      String refusal = one.refusal(session().sessionState().conf());
+      String refusal = one.refusal(asking.sessionState().conf());
       if (refusal == null && !unprofitable[i].isEmpty()) refusal = unprofitable[i];
       if (refusal != null) {
         notes.add(one.sql() + " is not used: " + refusal);
@@ -238,7 +240,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
       }
       long start = System.nanoTime();
       try {
-        Expression found = one.resolve(session());
+        Expression found = one.resolve(asking);
         if (found != null) all = all == Literal$.MODULE$.TrueLiteral() ? found : new And(all, found);
         notes.add(one.sql() + ": " + one.side() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
       } catch (Exception e) {

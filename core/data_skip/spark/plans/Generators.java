@@ -149,7 +149,7 @@ public final class Generators {
     Expression bound = Plans.substitute(part, nulls);
     if (!bound.references().isEmpty()) return true;
     try {
-      return Boolean.TRUE.equals(bound.eval(null));
+      return Boolean.TRUE.equals(Plans.unshared(bound).eval(null));
     } catch (Exception e) {
       return true;
     }

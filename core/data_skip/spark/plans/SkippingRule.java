@@ -27,6 +27,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -130,6 +131,8 @@ public final class SkippingRule extends Rule {
     if (scan.isStreaming() || !(scan.relation() instanceof HadoopFsRelation)) return scan;
     FileIndex location = ((HadoopFsRelation) scan.relation()).location();
     if (!(location instanceof PartitioningAwareFileIndex) && !(location instanceof CatalogFileIndex)) return scan;
+    SparkSession asking = asking();
+    if (asking == null) return scan;
     List predicates = pushed.predicates();
     List runtimeFilters = pushed.runtimeFilters();
     List affordable = new ArrayList();
@@ -137,7 +140,14 @@ public final class SkippingRule extends Rule {
     if (predicates.isEmpty() && affordable.isEmpty()) return scan;
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
-    return Plans.withLocation(scan, new SkippingFileIndex(scan, predicate, predicates.isEmpty() ? affordable : runtimeFilters, python, org.apache.spark.sql.internal.SQLConf.get()));
+    return Plans.withLocation(scan, new SkippingFileIndex(scan, predicate, predicates.isEmpty() ? affordable : runtimeFilters, python, asking));
+  }
+
+  /** The session of the query; null where the settings in force are not its own. */
+  private static SparkSession asking() {
+    scala.Option active = org.apache.spark.sql.classic.SparkSession$.MODULE$.getActiveSession();
+    boolean own = active.isDefined() && ((SparkSession) active.get()).sessionState().conf() == org.apache.spark.sql.internal.SQLConf.get();
+    return own ? (SparkSession) active.get() : null;
   }
 
   private static boolean deterministic(scala.collection.immutable.Seq expressions) {

@@ -47,7 +47,6 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.NumericType;
-import org.apache.spark.sql.types.StringType;
 
 /**
  * A part of the query that is run by itself before the files of another part are listed: one side of a join, or a sub-query.
@@ -145,7 +144,10 @@ public final class SmallSide {
     }
     scala.collection.Iterator keys = plan instanceof Aggregate ? ((Aggregate) plan).groupingExpressions().iterator()
         : plan instanceof Distinct ? plan.output().iterator() : scala.collection.Iterator$.MODULE$.empty();
-    while (keys.hasNext()) if (hasCollation(((Expression) keys.next()).dataType())) return "any of equal texts may stand for a group";
+    while (keys.hasNext()) {
+      DataType key = ((Expression) keys.next()).dataType();
+      if (!Plans.exact(key)) return "any of equal " + (hasReal(key) ? "numbers" : "texts") + " may stand for a group"; // as Spark's plan has it
+    }
     scala.collection.Iterator expressions = leaf ? scala.collection.Iterator$.MODULE$.empty() : plan.expressions().iterator();
     while (expressions.hasNext()) {
       String why = unrepeatable((Expression) expressions.next());
@@ -159,11 +161,10 @@ public final class SmallSide {
     return null;
   }
 
-  /** Whether texts in values of the type may be equal and not the same. */
-  private static boolean hasCollation(DataType type) {
+  private static boolean hasReal(DataType type) {
     return type.existsRecursively(new scala.runtime.AbstractFunction1() {
       public Object apply(Object part) {
-        return Boolean.valueOf(part instanceof StringType && !((StringType) part).supportsBinaryEquality());
+        return Boolean.valueOf(isReal((DataType) part));
       }
     });
   }

@@ -90,7 +90,7 @@ public final class Evaluator {
   /** The expression with sub-expressions replaced (or, where they are to be CHECKED, in that form); null as for `bind`, or where jobs differ. */
   public Expression bound(Expression expression, IdentityHashMap replaced) {
     if (Doubtful.anywhere(expression, replaced)) return null;
-    Expression bound = replace(expression, replaced);
+    Expression bound = Plans.unshared(replace(expression, replaced));
     boolean known = bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList());
     return known && !PythonBatches.in(bound) ? bound : null;
   }
@@ -168,7 +168,7 @@ public final class Evaluator {
       }
     }
     if (!workers.knows(key)) {
-      Expression expression = replace(node(place), replaced);
+      Expression expression = Plans.unshared(replace(node(place), replaced));
       scala.collection.Iterator references = expression.references().iterator();
       while (references.hasNext()) if (!attributes.contains(references.next())) return null;
       if (!expression.deterministic() || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;

@@ -1,0 +1,123 @@
+"""What a query runs early, and what it evaluates here, is what the query itself runs and evaluates: in its own session, plan and thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import pandas_udf
+
+import data_skip
+from data_skip import MinMax, Skipping, ValueList
+from data_skip.files.listing import Listing
+from tests.support import Lake
+
+TEXTS = ["s0", "s1", "s2", "s3", "0.0", "-0.0"]
+SQL = "spark.sql."
+
+
+@pytest.fixture(scope="module")
+def facts(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """A file for each of TEXTS: s, its place k, and t, so many hours after midnight in UTC; `negative` has -0.0 twice."""
+    lake = Lake(spark, skipping, tmp_path_factory.mktemp("plans_again") / "facts")
+    pad = "".join(chr(33 + i * i % 90) for i in range(9000))
+    for k, text in enumerate(TEXTS):
+        hours = pa.array([datetime(2024, 1, 1, k, tzinfo=timezone.utc)], pa.timestamp("us", "UTC"))
+        lake.file(text, {"s": [text], "k": [k], "t": hours, "pad": [pad]})
+    lake.index(ValueList("s"), MinMax("k"), ValueList("t"))
+    lake.view("facts")
+    spark.sql("SELECT * FROM VALUES (-0.0D, 1), (-0.0D, 2) AS v(x, g)").createOrReplaceTempView("negative")
+    yield lake
+    for view in ("facts", "negative"):
+        spark.catalog.dropTempView(view)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k FROM facts JOIN (SELECT DISTINCT x FROM negative) n ON s = CAST(n.x AS STRING)",
+        "SELECT k FROM facts JOIN (SELECT x, count(*) FROM negative GROUP BY x) n ON s = CAST(n.x AS STRING)",
+        "SELECT k FROM facts WHERE s IN (SELECT CAST(x AS STRING) FROM (SELECT DISTINCT x FROM negative))",
+        "SELECT k FROM facts SEMI JOIN (SELECT x FROM negative INTERSECT SELECT x FROM negative) n ON s = CAST(n.x AS STRING)",
+    ],
+)
+def test_groups_of_zeros_may_be_made_elsewhere_in_the_plan(facts: Lake, sql: str) -> None:
+    """Spark makes 0.0 of the keys of a group, and leaves out groups that are grouped again: so -0.0 was found instead."""
+    assert facts.query(sql).scans[-1].files_read == len(TEXTS)
+
+
+def test_groups_of_other_keys_are_run(facts: Lake) -> None:
+    assert facts.query("SELECT k FROM facts JOIN (SELECT DISTINCT g FROM negative) n ON k = n.g").scans[-1].files_read == 2
+
+
+@pytest.fixture
+def other(facts: Lake) -> Iterator[SparkSession]:
+    """Another session, whose view of the facts is the global view `theirs`."""
+    other = facts.spark.newSession()
+    for key in ("parquet.filterPushdown", "orc.filterPushdown", "session.timeZone"):
+        other.conf.set(SQL + key, str(facts.spark.conf.get(SQL + key)))
+    other.read.parquet(str(facts.folder)).createOrReplaceGlobalTempView("theirs")
+    yield other
+    facts.spark.catalog.dropGlobalTempView("theirs")
+    data_skip.disable(other)
+
+
+@pytest.mark.parametrize("sql", ["SELECT k FROM {} JOIN pairs ON k = pairs.s.a", "SELECT k FROM {} WHERE k = (SELECT max(s.a) FROM pairs)"])
+def test_a_small_side_is_run_in_the_session_of_the_query(facts: Lake, other: SparkSession, sql: str) -> None:
+    other.conf.set(SQL + "json.enablePartialResults", "false")  # there the whole of s is NULL
+    pairs = facts.folder.parent / "pairs.json"
+    pairs.write_text('{"s": {"a": 3, "b": "no number"}}')
+    facts.spark.read.schema("s STRUCT<a: BIGINT, b: INT>").json(str(pairs)).createOrReplaceTempView("pairs")
+    try:
+        for view in ("facts", "global_temp.theirs"):
+            assert facts.query(sql.format(view)).scans[-1].files_read == 1
+    finally:
+        facts.spark.catalog.dropTempView("pairs")
+
+
+def test_python_functions_are_run_in_the_session_of_the_query(facts: Lake, other: SparkSession) -> None:
+    other.conf.set(SQL + "session.timeZone", "Asia/Tokyo")
+
+    def hour_of(times: pd.Series) -> pd.Series:
+        return times.dt.hour.fillna(-1).astype("int32")
+
+    hour: Any = pandas_udf(hour_of, "int")  # type: ignore[call-overload]
+    for view in ("facts", "global_temp.theirs"):
+        frame = facts.spark.table(view).where(hour("t") == 2).select("k")
+        with facts.skipping.disabled():
+            assert [row.k for row in frame.select("k").collect()] == [2]
+        assert [row.k for row in facts.spark.table(view).where(hour("t") == 2).select("k").collect()] == [2]
+        report = facts.skipping.decide(Listing.now(facts.skipping.jvm.scans(frame)[-1]))
+        assert report.files_read == 1, report
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "exists(split(s, 's'), v -> v = '2')",
+        "exists(split(s, 's'), v -> exists(split(s, 's'), w -> concat(w, v, w) = '22'))",
+        "size(filter(split(s, 's'), (v, i) -> i > 0 AND v = '2')) = 1",
+        "aggregate(split(s, 's'), '', (a, v) -> concat(a, v), a -> concat(a, '.')) = '2.'",
+    ],
+)
+def test_lambda_variables_of_a_query_are_not_set_here(facts: Lake, where: str) -> None:
+    """They belong to the DataFrame: while one thread of the driver evaluated with them, another set them to other values."""
+    frame = facts.spark.table("facts").where(where)
+    facts.query(f"SELECT * FROM facts WHERE {where}")
+    assert facts.skipping.decide(Listing.now(facts.skipping.jvm.scans(frame)[-1])).files_read < len(TEXTS)
+    found = values_of_variables(frame._jdf.queryExecution().analyzed().expressions().head())
+    assert found
+    assert set(found) == {None}
+
+
+def values_of_variables(expression: Any) -> list[Any]:
+    """What the lambda variables in an expression of the JVM hold."""
+    if expression.getClass().getSimpleName() == "NamedLambdaVariable":
+        return [expression.value().get()]
+    children = expression.children()
+    return [value for i in range(children.size()) for value in values_of_variables(children.apply(i))]
