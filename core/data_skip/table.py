@@ -83,7 +83,12 @@ class Table:
         return cls(spark, jvm, catalog, source, state_of(spark, jvm, source).root)
 
     def _state(self) -> TableState:
-        return state_of(self._spark, self._jvm, self._source)
+        state = state_of(self._spark, self._jvm, self._source)
+        if state.root != self.root:
+            raise DataSkipError(
+                f"{self.name} lies at {state.root} now, no longer at {self.root}; ask for it again: skipping.table({self.name!r})"
+            )
+        return state
 
     def create_index(self, *indexes: Index, progress: bool = False) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.

@@ -19,6 +19,7 @@ from data_skip.errors import DataSkipError
 from data_skip.expression import Call, Column, Expression, decode
 from data_skip.index import Index
 from data_skip.proofs.elements import indexed
+from data_skip.proofs.steady import why_unsteady
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
@@ -81,7 +82,7 @@ def _why_no_record(tree: Expression) -> str:
         return f"is not deterministic ({names[-1]}): a record would say nothing about another evaluation"
     if not any(isinstance(node, Column) for node in tree.walk()):
         return "is constant: it says nothing about a file"
-    return ""
+    return why_unsteady([tree])
 
 
 def changed(stored: Definition, now: Definition) -> str:

@@ -16,13 +16,15 @@ from operator import or_
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from data_skip.index import Index, Record
 
-FILE, REFUSED, READ_ALL, WHOLE = "data_skip_file", "data_skip_refused", "data_skip_read_all", "data_skip_whole"
-OUTPUT = "file long, rows long, refused boolean, records binary"
+FILE, REFUSED, UNDATED = "data_skip_file", "data_skip_refused", "data_skip_undated"
+READ_ALL, WHOLE = "data_skip_read_all", "data_skip_whole"
+OUTPUT = "file long, rows long, refused boolean, undated boolean, records binary"
 
 
 @dataclass
@@ -31,13 +33,15 @@ class Collected:
 
     rows: int = 0
     refused: bool = False
+    undated: bool = False  # some of its times may have been read as ones of the day of collecting
     records: list[Record | None] = field(default_factory=list)
 
 
 def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -> dict[int, Collected]:
     """The records of each file by its number.
 
-    `rows` has the columns FILE, REFUSED, READ_ALL, WHOLE and then every index's expressions in order, as `with_expressions` makes it.
+    `rows` has the columns FILE, REFUSED, UNDATED, READ_ALL, WHOLE and then every index's expressions in order, as
+    `with_expressions` makes it.
     A file with a refused row gets no records. `failures` is told of the first error of each index.
     """
     found: dict[int, Collected] = {}
@@ -47,10 +51,11 @@ def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -
             failures.setdefault(indexes[i], error)
         file = found.get(piece["file"])
         if file is None:
-            found[piece["file"]] = Collected(piece["rows"], piece["refused"], records)
+            found[piece["file"]] = Collected(piece["rows"], piece["refused"], piece["undated"], records)
         else:
             file.rows += piece["rows"]
             file.refused |= piece["refused"]
+            file.undated |= piece["undated"]
             file.records = merge_records(indexes, file.records, records, failures)
     for file in found.values():
         file.records = finish_records(indexes, file.records, failures)
@@ -85,29 +90,36 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
     """The function that runs in Spark's tasks: batches of rows to one row a piece of a file."""
 
     def summarize(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pieces: dict[int, tuple[int, bool, list[Record | None]]] = {}
+        pieces: dict[int, Collected] = {}
         whole: set[int] = set()  # files that no other task has a piece of
         errors: dict[int, str] = {}
         failures: dict[Index, str] = {}
         for batch in batches:
             for start, end in _pieces(batch.column(FILE)):
                 part = batch.slice(start, end - start)
-                file, refused = part.column(FILE)[0].as_py(), bool(np.any(part.column(REFUSED).to_numpy(zero_copy_only=False)))
-                records = collect_records(indexes, part.columns[4:], errors)
-                if file in pieces:
-                    rows, before, known = pieces[file]
-                    pieces[file] = rows + len(part), before or refused, merge_records(indexes, known, records, failures)
+                number = part.column(FILE)[0].as_py()
+                records = collect_records(indexes, part.columns[5:], errors)
+                if number in pieces:
+                    file = pieces[number]
+                    file.records = merge_records(indexes, file.records, records, failures)
                 else:
-                    pieces[file] = len(part), refused, records
-                    whole |= {file} if part.column(WHOLE)[0].as_py() else set()
-        for file in whole:
-            pieces[file] = *pieces[file][:2], finish_records(indexes, pieces[file][2], failures)
+                    file = pieces[number] = Collected(records=records)
+                    whole |= {number} if part.column(WHOLE)[0].as_py() else set()
+                file.rows += len(part)
+                file.refused |= _any(part.column(REFUSED))
+                file.undated |= _any(part.column(UNDATED))
+        for number in whole:
+            pieces[number].records = finish_records(indexes, pieces[number].records, failures)
         errors |= {i: failures[index] for i, index in enumerate(indexes) if index in failures}
-        for file, (rows, refused, records) in pieces.items():
-            packed = pickle.dumps((records, errors))
-            yield pa.RecordBatch.from_pydict({"file": [file], "rows": [rows], "refused": [refused], "records": [packed]})
+        for number, file in pieces.items():
+            told = {"file": number, "rows": file.rows, "refused": file.refused, "undated": file.undated}
+            yield pa.RecordBatch.from_pylist([told | {"records": pickle.dumps((file.records, errors))}])
 
     return summarize
+
+
+def _any(flags: pa.Array) -> bool:
+    return bool(np.any(flags.to_numpy(zero_copy_only=False)))
 
 
 def _pieces(files: pa.Array) -> list[tuple[int, int]]:
@@ -160,11 +172,12 @@ def _is_array(type_: pa.DataType) -> bool:
     return pa.types.is_list(type_) or pa.types.is_large_list(type_)
 
 
-def with_expressions(frame: DataFrame, indexes: list[Index], malformed: str | None) -> DataFrame:
+def with_expressions(frame: DataFrame, indexes: list[Index], malformed: str | None, undated: Column | None = None) -> DataFrame:
     """The DataFrame that `collect` takes, from one that reads the files, and numbers them in the column FILE.
 
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
     columns that a query reads, so every column is asked for here, and a file with such a record is refused.
+    undated: whether times of a row may have been read as ones of today; see `of_today`.
     """
     refused, read_all = F.lit(False), F.lit(False)
     if malformed:
@@ -173,4 +186,27 @@ def with_expressions(frame: DataFrame, indexes: list[Index], malformed: str | No
     metadata = frame.metadataColumn("_metadata")  # which a column of the files may be called as well
     whole = metadata["file_block_length"] == metadata["file_size"]
     expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.inputs)]
-    return frame.select(F.col(FILE), refused.alias(REFUSED), read_all.alias(READ_ALL), whole.alias(WHOLE), *expressions)
+    doubtful = F.lit(False) if undated is None else undated
+    return frame.select(
+        F.col(FILE), refused.alias(REFUSED), doubtful.alias(UNDATED), read_all.alias(READ_ALL), whole.alias(WHOLE), *expressions
+    )
+
+
+def of_today(value: Column, type_: DataType, elsewhere: bool) -> Column:
+    """Whether a timestamp, or one inside of a value, is of the day on which it is read.
+
+    A reader of text takes a time without a date for one of today: nobody can tell, and tomorrow it is another. Reading may go on past
+    midnight. elsewhere: text is read in another zone than the session's, where it may be another day.
+    """
+    if isinstance(type_, TimestampType):
+        days = F.datediff(F.to_date(value), F.current_date())
+        return F.coalesce(days.between(-1, 2) if elsewhere else days.between(0, 1), F.lit(False))
+    if isinstance(type_, StructType):
+        parts = [of_today(value.getField(field.name), field.dataType, elsewhere) for field in type_ if "timestamp" in field.dataType.json()]
+        return reduce(or_, parts, F.lit(False))
+    if isinstance(type_, MapType):
+        keys = of_today(F.map_keys(value), ArrayType(type_.keyType), elsewhere)
+        return keys | of_today(F.map_values(value), ArrayType(type_.valueType), elsewhere)
+    if isinstance(type_, ArrayType) and "timestamp" in type_.elementType.json():
+        return F.coalesce(F.exists(value, lambda element: of_today(element, type_.elementType, elsewhere)), F.lit(False))
+    return F.lit(False)

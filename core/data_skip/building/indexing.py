@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from time import sleep
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import Column as Values
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from data_skip.building.binding import Binding
-from data_skip.building.collect import FILE, Collected, collect, with_expressions
+from data_skip.building.collect import FILE, Collected, collect, of_today, with_expressions
 from data_skip.building.lifting import lift
 from data_skip.building.progress import progress_bar
 from data_skip.building.source import TableState
 from data_skip.clause import Mask
 from data_skip.errors import DataSkipError
+from data_skip.expression import Column
 from data_skip.files.listing import Listing
 from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
@@ -43,6 +49,7 @@ class IndexReport:
     files_current: int = 0  # were up to date
     files_too_recent: int = 0  # have no record until the next refresh: they may be written again and look the same, or changed meanwhile
     files_refused: int = 0  # of those collected: hold malformed records, and are always read
+    files_undated: int = 0  # of those collected: hold times of today in text, where a time without a date is read as one
     rows: int = 0  # of the files collected
     seconds: float = 0.0
     unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
@@ -59,6 +66,9 @@ class IndexReport:
             lines.append(f"  {self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")
         if self.files_refused:
             lines.append(f"  {self.files_refused:,} files hold malformed records, whose values depend on the query: they are always read")
+        if self.files_undated:
+            why = "by some indexes until a refresh() on another day: text without a date is read as a time of today"
+            lines.append(f"  {self.files_undated:,} files hold times of today, and are unknown {why}")
         lines += [f"  {index} is unknown for some files, which are read: {why}" for index, why in self.unknown.items()]
         return "\n".join(lines)
 
@@ -174,21 +184,47 @@ def _read(
     frame = target.jvm.restricted(state.frame, listing.java, malformed, FILE)
     failures: dict[Index, str] = {}
     try:
-        found = collect(with_expressions(frame, indexes, malformed), indexes, failures)
+        found = collect(with_expressions(frame, indexes, malformed, _undated(frame, bindings)), indexes, failures)
     except SPARK_ERRORS as error:
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
     report.unknown = {str(index): error for index, error in failures.items()}
     return found
 
 
+def _times_of_text(binding: Binding) -> list[str]:
+    """The columns that an index reads in which a reader of text may find a time without a date: those that hold timestamps."""
+    reader = binding.definition.reader
+    paths = {node.path for tree in binding.definition.bound_expressions() for node in tree.walk() if isinstance(node, Column)}
+    dated = (
+        {name for name, type_, *_ in reader["columns"] if '"timestamp"' in json.dumps(type_)}
+        if reader["format"] in WITH_MALFORMED
+        else set()
+    )
+    return sorted(dated & {path[0] for path in paths})
+
+
+def _undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:
+    """Whether a row has a time of today in one of these columns."""
+    elsewhere = "timezone" in bindings[0].definition.reader["options"]
+    names = sorted({name for binding in bindings for name in _times_of_text(binding)})
+    return reduce(or_, (of_today(F.col(f"`{name}`"), frame.schema[name].dataType, elsewhere) for name in names), F.lit(False))
+
+
 def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
-    """One commit of all records. An unknown record is one whose fields are all null: it says that the file need not be collected again."""
+    """One commit of all records. An unknown record is one whose fields are all null: it says that the file need not be collected again.
+
+    Without a record, it is collected again by the next refresh.
+    """
     report.files_collected, report.rows = len(rows), sum(file.rows for _, file in rows)
     report.files_refused = sum(file.refused for _, file in rows)
+    report.files_undated = sum(file.undated for _, file in rows)
     columns = {}
     for i, binding in enumerate(bindings):
         index, type_ = binding.index, binding.record_type
-        records = [{} if file.refused or file.records[i] is None else file.records[i] for _, file in rows]
+        undated = bool(_times_of_text(binding))
+        records = [
+            None if undated and file.undated else {} if file.refused or file.records[i] is None else file.records[i] for _, file in rows
+        ]
         column, why = as_column(records, type_)
         if why:
             report.unknown.setdefault(str(index), why)

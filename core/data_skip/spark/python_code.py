@@ -8,6 +8,7 @@ imports only as it runs, and what it reads besides: files, tables, the environme
 
 from __future__ import annotations
 
+import ast
 import base64
 import hashlib
 import pickletools
@@ -67,28 +68,63 @@ def _add(name: str, module: ModuleType, seen: dict[str, str]) -> None:
     if name in seen or package in _NEVER:
         return
     path = getattr(module, "__file__", None) or ""
-    seen[name] = _source(module, path)
+    seen[name] = hashlib.sha256(_source(module, path)).hexdigest()
     if path.startswith(_INSTALLED):
         seen[package + " version"] = str(getattr(sys.modules.get(package), "__version__", ""))
         return
     for value in list(vars(module).values()):
         other = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        found = sys.modules.get(other) if isinstance(other, str) else None
-        if isinstance(other, str) and isinstance(found, ModuleType) and not (getattr(found, "__file__", None) or "").startswith(_INSTALLED):
-            _add(other, found, seen)
+        if isinstance(other, str):
+            _add_own(other, seen)
+    for other in {*_imported(_source(module, path), getattr(module, "__package__", None) or ""), *_parents(name)}:
+        _add_own(other, seen)
 
 
-def _source(module: ModuleType, path: str) -> str:
+def _add_own(name: str, seen: dict[str, str]) -> None:
+    """Adds the code of a module that is loaded, unless it is of an installed package."""
+    found = sys.modules.get(name)
+    if isinstance(found, ModuleType) and not (getattr(found, "__file__", None) or "").startswith(_INSTALLED):
+        _add(name, found, seen)
+
+
+def _parents(name: str) -> list[str]:
+    """The packages that are run before a module: `a` and `a.b` of `a.b.c`."""
+    parts = name.split(".")
+    return [".".join(parts[:i]) for i in range(1, len(parts))]
+
+
+@lru_cache(maxsize=1000)
+def _imported(source: bytes, package: str) -> frozenset[str]:
+    """The names of modules that the source of a module may import as it is loaded: of `from a import B`, a and a.B."""
+    try:
+        open_: list[ast.AST] = [ast.parse(source)]
+    except (SyntaxError, ValueError):
+        return frozenset()
+    names: set[str] = set()
+    while open_:
+        node = open_.pop()
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            open_.extend(ast.iter_child_nodes(node))
+    return frozenset(name for imported in names for name in (imported, *_parents(imported)))
+
+
+def _source(module: ModuleType, path: str) -> bytes:
     if Path(path).is_file():
         status = Path(path).stat()
-        return _digest(path, status.st_mtime_ns, status.st_size)
+        return _read(path, status.st_mtime_ns, status.st_size)
     try:
         source = module.__loader__.get_source(module.__name__)  # type: ignore[union-attr]  # as that of a zip archive
     except Exception:
         source = None
-    return hashlib.sha256((source or "").encode()).hexdigest()
+    return (source or "").encode()
 
 
 @lru_cache(maxsize=1000)
-def _digest(path: str, modified: int, size: int) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+def _read(path: str, modified: int, size: int) -> bytes:
+    return Path(path).read_bytes()

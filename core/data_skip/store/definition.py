@@ -9,7 +9,7 @@ from typing import Any
 
 from data_skip.expression import Call, Column, Expression, decode
 from data_skip.index import shown
-from data_skip.store.settings import HADOOP, SYSTEMS, relevant
+from data_skip.store.settings import HADOOP, SYSTEMS, ZONE, relevant
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text")
 BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
@@ -41,7 +41,11 @@ def reader_of(description: Mapping[str, Any], settings: Settings, trees: Iterabl
     sessions = [relevant(found, format_, evaluates, has_ids) for found in settings(HADOOP)]
     options = {k.lower(): _plain(v) for k, v in description["options"].items() if _counts(k.lower())}
     reader = {"format": format_, "options": dict(options.items() - _DEFAULTS), "session": _together(sessions)}
-    return {**reader, "columns": _columns(description, trees, _by_position(reader))}
+    columns = _columns(description, trees, _by_position(reader))
+    if format_ == "parquet" and any('"timestamp"' in json.dumps(type_) for _, type_, *_ in columns):
+        # Old calendars' moments are told by the clock of the JVM's zone, where the file does not name another.
+        reader["session"] = _together([{**session, ZONE: found[ZONE]} for session, found in zip(sessions, settings(HADOOP), strict=True)])
+    return {**reader, "columns": columns}
 
 
 def _counts(option: str) -> bool:

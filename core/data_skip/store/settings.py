@@ -237,17 +237,19 @@ HADOOP_WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
 }
 SYSTEMS = ("fs.", "dfs.", "parquet.encryption.", "parquet.crypto.")  # options of a reader that fetch the bytes, and may be secrets
 
+ZONE = "user.timezone"  # of the JVM
+
 # Told of every session, with their values: at different defaults by machine, environment or version of Spark.
 EFFECTIVE_IN_EXPRESSIONS = (
     f"{SQL}session.timeZone",
     f"{SQL}ansi.enabled",
     f"{SQL}legacy.timeParserPolicy",
-    "user.timezone",
+    ZONE,
     "spark.version",
 )
 EFFECTIVE_IN_FORMATS: Mapping[str, tuple[str, ...]] = {
-    "orc": ("user.timezone",),
-    "avro": ("user.timezone",),
+    "orc": (ZONE,),
+    "avro": (ZONE,),
     "csv": EFFECTIVE_IN_EXPRESSIONS,
     "json": EFFECTIVE_IN_EXPRESSIONS,
 }

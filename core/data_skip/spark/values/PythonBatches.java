@@ -27,8 +27,12 @@ import org.apache.spark.sql.catalyst.plans.logical.Repartition;
 import org.apache.spark.sql.catalyst.plans.logical.Union$;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -78,9 +82,14 @@ public final class PythonBatches {
     while (children.hasNext()) {
       Expression child = (Expression) children.next();
       if (function ? in(child) : !collect(child, arguments)) return false;
+      if (function && VECTORISED.contains(kind) && !child.foldable() && nested(child.dataType())) return false; // a NULL may be inside
       if (function && VECTORISED.contains(kind) && mayBeNull(child) && place(child, arguments) < 0) arguments.add(child);
     }
     return true;
+  }
+
+  private static boolean nested(DataType type) {
+    return type instanceof ArrayType || type instanceof StructType || type instanceof MapType;
   }
 
   private static boolean mayBeNull(Expression argument) {

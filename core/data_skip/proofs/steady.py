@@ -1,0 +1,34 @@
+"""Expressions that Spark calls deterministic, and that yet give a row another value at another time, or among other rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from data_skip.data_types import INTEGRAL
+from data_skip.expression import Call, Column, Expression
+
+_PARSERS = ("Cast", "TryCast", "JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet", "TryVariantGet")
+_WITHOUT_DATE = re.compile(r"\b(string|char|varchar|variant|time)\b")
+_TIMESTAMP = re.compile(r"\btimestamp(_ltz)?\b")
+_BY_PANDAS = (101, 200, 204)  # Spark's PythonEvalType: rows by Arrow, series, iterators of series
+_NESTED = ("array<", "struct<", "map<")
+
+
+def why_unsteady(trees: Iterable[Expression]) -> str:
+    """Why a record of some index expressions says nothing about another query; "" where it does."""
+    calls = [node for tree in trees for node in tree.walk() if isinstance(node, Call)]
+    return next(filter(None, map(_why, calls)), "")
+
+
+def _why(call: Call) -> str:
+    if call.name in _PARSERS and _TIMESTAMP.search(call.type) and any(_WITHOUT_DATE.search(operand.type) for operand in call.operands):
+        return "makes timestamps of text, in which a time without a date is one of the current day; give to_timestamp a format"
+    if call.name == "PythonUDF" and call.parameter("evalType") in _BY_PANDAS and any(map(_changes_beside_null, call.operands)):
+        return "gives pandas whole numbers, booleans or nested values, which are others in a batch with a NULL; use a plain Python function"
+    return ""
+
+
+def _changes_beside_null(argument: Expression) -> bool:
+    reads = any(isinstance(node, Column) for node in argument.walk())
+    return reads and (argument.type in (*INTEGRAL, "boolean") or argument.type.startswith(_NESTED))
