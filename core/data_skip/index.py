@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -128,7 +128,7 @@ class Index:
 
 
 @lru_cache(maxsize=256)
-def _defaults(kind: Callable[..., Index]) -> dict[str, Any]:
+def _defaults(kind: Any) -> dict[str, Any]:
     """The parameters of a kind, by name, with their defaults."""
     return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}
 
