@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -99,9 +99,15 @@ class Index:
         return type(self).__name__
 
     def __str__(self) -> str:
-        defaults = _defaults(type(self))
+        defaults = self._defaults()
         given = {name: value for name, value in self.parameters.items() if name not in defaults or defaults[name] != value}
         return shown(self.kind, self.expressions, given)
+
+    @classmethod
+    @cache
+    def _defaults(cls) -> dict[str, Any]:
+        """The parameters of a kind, by name, with their defaults."""
+        return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
 
     def __repr__(self) -> str:
         return str(self)
@@ -125,12 +131,6 @@ class Index:
         if not self.parameters and readable == self.expressions[0].lower():
             return f"{words}__{readable}"
         return f"{words}__{readable[:40].strip('_')}__{zlib.crc32(shown(self.kind, self.expressions, self.parameters).encode()):08x}"
-
-
-@lru_cache(maxsize=256)
-def _defaults(kind: Any) -> dict[str, Any]:
-    """The parameters of a kind, by name, with their defaults."""
-    return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}
 
 
 def shown(kind: str, expressions: tuple[str, ...], parameters: Mapping[str, Any]) -> str:
