@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -89,6 +90,11 @@ public final class Plans {
   public static List conjuncts(Expression expression) {
     return new ArrayList(
         scala.jdk.javaapi.CollectionConverters.asJava(PushPredicateThroughJoin$.MODULE$.splitConjunctivePredicates(expression)));
+  }
+
+  /** Whether a function gives another value each time, though Spark calls it deterministic: aes_encrypt draws a vector to begin with. */
+  public static boolean isRandom(Expression expression) {
+    return expression instanceof StaticInvoke && ((StaticInvoke) expression).functionName().equals("aesEncrypt");
   }
 
   /** Whether an expression says of a row what depends on the other rows of its side: it is among the k nearest, as Sedona's ST_KNN. */

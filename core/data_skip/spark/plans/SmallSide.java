@@ -177,7 +177,7 @@ public final class SmallSide {
   }
 
   private static String unrepeatable(Expression expression) {
-    if (!expression.deterministic()) return "it is not deterministic";
+    if (!expression.deterministic() || Plans.isRandom(expression)) return "it is not deterministic";
     if (expression instanceof PythonUDF) return "it calls a Python function";
     if (expression instanceof PlanExpression) return "it holds a sub-query";
     if (Plans.dependsOnOtherRows(expression)) return "which rows are nearest may differ";

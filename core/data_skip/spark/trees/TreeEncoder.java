@@ -42,6 +42,7 @@ public final class TreeEncoder {
   /** Differs from session to session: an object known by its address only must not look equal to one of another session. */
   private static final String SESSION = java.util.UUID.randomUUID().toString();
 
+  private int randoms; // that were encoded
   private final List variables = new ArrayList(); // of the lambda functions around a node, by id: known by their depth, not by their names
   private final Map columns;
   private final StructType partitionSchema;
@@ -71,16 +72,19 @@ public final class TreeEncoder {
     } else if (expression instanceof LambdaFunction) {
       scala.collection.immutable.Seq arguments = ((LambdaFunction) expression).arguments();
       for (int i = 0; i < arguments.size(); i++) variables.add(((NamedExpression) arguments.apply(i)).exprId());
+      int before = randoms;
       json.put("children", encodeAll(operands(expression)));
-      json.put("deterministic", Boolean.valueOf(expression.deterministic()));
+      json.put("deterministic", Boolean.valueOf(expression.deterministic() && randoms == before));
       variables.subList(variables.size() - arguments.size(), variables.size()).clear();
     } else if (expression instanceof PlanExpression) {
       json.put("parameters", single("plan", opaque(expression)));
       json.put("deterministic", Boolean.FALSE);
     } else {
+      int before = randoms;
       json.put("children", encodeAll(operands(expression)));
       json.put("parameters", parameters(expression));
-      json.put("deterministic", Boolean.valueOf(expression.deterministic()));
+      if (Plans.isRandom(expression)) randoms++;
+      json.put("deterministic", Boolean.valueOf(expression.deterministic() && randoms == before));
     }
     return json;
   }

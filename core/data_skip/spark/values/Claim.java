@@ -46,6 +46,11 @@ public final class Claim {
       ZoneId local = type instanceof TimestampType ? DateTimeUtils.getZoneId(zone) : ZoneOffset.UTC;
       int first = DateTimeUtils.microsToDays(((Long) range.low).longValue(), local);
       int last = DateTimeUtils.microsToDays(((Long) range.high).longValue(), local);
+      // A time that the clocks leave out at midnight is one of the next day, unlike other times of the same end of a month.
+      if (!TimeZones.oneOffset(local, DateTimeUtils.daysToMicros(first - 1, local), DateTimeUtils.daysToMicros(last + 2, local))) {
+        first--;
+        last++;
+      }
       range.low = new Long(DateTimeUtils.daysToMicros(first, local));
       range.high = new Long(DateTimeUtils.daysToMicros(last + 1, local) - 1);
     }

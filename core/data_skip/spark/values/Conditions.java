@@ -5,6 +5,7 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.temporal.IsoFields;
 import org.apache.spark.sql.catalyst.util.DateTimeUtils;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DateType;
@@ -18,6 +19,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class Conditions {
   private static final long SECOND = TimeZones.SECOND;
   private static final long DAY = 86400L * SECOND;
+  private static final long MODERN = LocalDate.of(1901, 1, 1).toEpochDay() * DAY;
 
   private Conditions() {}
 
@@ -66,6 +68,7 @@ public final class Conditions {
       long high = high(ends[i]);
       long margin = rule.text && types[i] instanceof TimestampType ? DAY : 0; // of local years, which have no four digits beyond
       if (low < first(types[i]) + margin || high > last(types[i]) - margin) return false;
+      if (rule.text && types[i] instanceof TimestampType && low < MODERN && legacyFormats()) return false;
       if (types[i] instanceof TimestampType) {
         earliest = Math.min(earliest, operand ? low : low - DAY); // a local time that the clocks left out became one up to a day later
         latest = Math.max(latest, high);
@@ -74,6 +77,11 @@ public final class Conditions {
     }
     boolean local = rule.offset || rule.period != null;
     return !local || earliest > latest || TimeZones.oneOffset(zone, earliest, latest);
+  }
+
+  /** Whether java.text formats times, by the Julian calendar before 1582-10-15, with ten days at once before that, and before 1900 by other offsets. */
+  private static boolean legacyFormats() {
+    return SQLConf.get().getConfString("spark.sql.legacy.timeParserPolicy", "EXCEPTION").equalsIgnoreCase("LEGACY");
   }
 
   /** Whether two strings begin with the same `count` characters; then so do all between them. */

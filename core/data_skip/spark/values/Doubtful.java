@@ -41,6 +41,7 @@ public final class Doubtful {
 
   /** Whether this very expression may give something else of the same operands. */
   public static boolean here(Expression expression) {
+    if (Plans.isRandom(expression)) return true;
     if (expression instanceof HashExpression) return ofIntervals(expression);
     if (!(expression instanceof Cast) || !(((Cast) expression).child().dataType() instanceof DecimalType)) return false;
     Cast cast = (Cast) expression;
