@@ -186,6 +186,16 @@ def test_index_that_another_made_anew_meanwhile_takes_no_records_of_the_old(stor
     assert set(known(store)) == {"a"}
 
 
+def test_two_that_create_at_once_and_read_otherwise_do_not_both_commit(store: DeltaStore) -> None:
+    """Each saw no index; but the row counts of one would skip files for the other."""
+    other = DeltaStore(store.uri)
+    assert store.snapshot() is None and other.snapshot() is None
+    other.append([key("a")], [0], {column("y", {**READER, "options": {"header": "true"}}): records(None)})
+    with pytest.raises(StoreError, match=r"created meanwhile, .*header"):
+        store.append([key("a")], [1], {column("x"): records(1)})
+    assert known(store) == {"a": {"size": 10, "modification_time": 1, "row_count": 0, "y": {"min": None}}}
+
+
 def test_writer_that_never_wins_says_so(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.append([key("a")], [1], {column("x"): records(1)})
 

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from data_skip.building.binding import Binding, another_reader, bind, changed
+from data_skip.building.binding import Binding, bind, changed
 from data_skip.building.indexing import IndexReport, Target, fitted, index_files, sample_of
 from data_skip.building.source import TableSource, TableState, as_indexed, frame_of, state_of
 from data_skip.errors import DataSkipError, DataSkipWarning
@@ -25,7 +25,7 @@ from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
-from data_skip.store.definition import Definition
+from data_skip.store.definition import Definition, another_reader
 
 
 @dataclass

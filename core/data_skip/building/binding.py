@@ -23,7 +23,7 @@ from data_skip.proofs.steady import why_unsteady
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
-from data_skip.store.definition import Definition, difference, of_rows, reader_of, unsure
+from data_skip.store.definition import Definition, difference, reader_of, unsure
 
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
@@ -93,8 +93,3 @@ def changed(stored: Definition, now: Definition) -> str:
         what = ", ".join(stored.expressions)
         return f"collected when Spark understood {what} in another way (a function was registered again, or a setting changed)"
     return ""
-
-
-def another_reader(stored: Definition, now: Definition) -> str:
-    """How the rows of an index in the store were read otherwise; "" where they were not. Indexes may read different columns."""
-    return difference(of_rows(stored.reader), of_rows(now.reader))

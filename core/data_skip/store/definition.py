@@ -140,7 +140,12 @@ def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:
     return ""
 
 
-def of_rows(reader: Mapping[str, Any]) -> dict[str, Any]:
+def another_reader(stored: Definition, now: Definition) -> str:
+    """How the rows of one index were read otherwise than those of another; "" where they were not. Indexes may read different columns."""
+    return difference(_of_rows(stored.reader), _of_rows(now.reader))
+
+
+def _of_rows(reader: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a reader that says which rows a file has, whatever columns and expressions are read."""
     session = reader["session"]
     return {**reader, "columns": [], "session": session and relevant(session, reader["format"], False, True)}

@@ -30,7 +30,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from data_skip.store.definition import Definition
+from data_skip.store.definition import Definition, another_reader
 
 LAYOUT = 1  # of the store; a store of a later layout is left alone
 _LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
@@ -216,10 +216,18 @@ class DeltaStore:
             DeltaTable.create(self.location, schema=_BASE, mode="error", configuration=_CONFIGURATION)
             snapshot = self._created()
         for field in table.schema:
-            stored = snapshot.definitions.get(field.name)
-            if stored is not None and not stored.same_as(Definition.from_json(field.metadata[_DEFINITION].decode())):
-                raise StoreError(f"{stored} at {self.location} was created anew meanwhile, in another way; nothing was written")
+            if _DEFINITION in (field.metadata or {}):
+                self._refuse_another(Definition.from_json(field.metadata[_DEFINITION].decode()), field.name, snapshot)
         write_deltalake(self._at(snapshot), table, mode="append", schema_mode="merge")
+
+    def _refuse_another(self, definition: Definition, column: str, snapshot: Snapshot) -> None:
+        """StoreError where records would lie under another's definition, or beside those of an index that counts rows otherwise."""
+        stored = snapshot.definitions.get(column)
+        if stored is not None and not stored.same_as(definition):
+            raise StoreError(f"{stored} at {self.location} was created anew meanwhile, in another way; nothing was written")
+        for other in snapshot.definitions.values():
+            if why := another_reader(other, definition):
+                raise StoreError(f"{other} at {self.location} was created meanwhile, {why}; nothing was written")
 
     def _created(self) -> Snapshot:
         self._absent_until = 0.0  # what was seen before it was created
