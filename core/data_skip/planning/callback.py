@@ -33,6 +33,7 @@ class Callback:
         what = "list", java a Listing: takes away the files that need not be read, and says "decided"; or "ask", to be asked again once
         Python functions have been run (SkippingFileIndex.runWorkers).
         what = "runtime_filters", java a Listing: for each of them a line, why it is not worth knowing; "" where it is.
+        what = "indexed", java a SkippingFileIndex: "yes" where its table has an index; else None, and what its report will be is kept.
         what = "explain", java a SkippingFileIndex: its clause, for people.
         """
         catalog = self._catalog
@@ -41,6 +42,8 @@ class Callback:
         try:
             if what == "explain":
                 return _explained(Scan(java), catalog)
+            if what == "indexed":
+                return self._indexed(Scan(java), catalog)
             listing = Listing.of(java)
             if what == "runtime_filters":
                 return "\n".join(unprofitable(listing, catalog.find, catalog.knowledge))
@@ -58,8 +61,15 @@ class Callback:
         for error in set(report.errors) - self._logged:
             self._logged.add(error)
             log.warning("data-skip keeps the files of %s that it is unsure of: %s", report.table, error)
-        self.reports.add(listing.execution_id or "(outside of a query)", listing.scan.number, report)
+        self.reports.add(listing.execution_id, listing.scan.number, report)
         return "decided"
+
+    def _indexed(self, scan: Scan, catalog: Catalog) -> str | None:
+        if catalog.find(scan.roots):
+            return "yes"
+        # Its files are listed for the report only, when somebody looks at it.
+        self.reports.add(scan.java.executionId(), scan.number, lambda: decide_once(Listing.now(scan), lambda _: [], catalog.knowledge))
+        return None
 
     class Java:
         """What py4j asks of a Python object that the JVM calls."""

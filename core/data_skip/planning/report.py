@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
 KEPT_REPORTS = 100
+OUTSIDE = "(outside of a query)"
 
 
 @dataclass
@@ -110,16 +112,37 @@ class Reports:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._queries: OrderedDict[str, dict[int, ScanReport]] = OrderedDict()
+        self._queries: OrderedDict[str, dict[int, ScanReport | Callable[[], ScanReport]]] = OrderedDict()
 
-    def add(self, execution_id: str, scan_number: int, scan: ScanReport) -> None:
-        """Keeps the report of one scan of a running query; a scan that is planned again replaces its first report."""
+    def add(self, execution_id: str, scan_number: int, scan: ScanReport | Callable[[], ScanReport]) -> None:
+        """Keeps the report of one scan of a running query, or how to make it once it is looked at; "" stands for what is in no query.
+
+        A scan that is planned again replaces its first report.
+        """
         with self._lock:
-            self._queries.setdefault(execution_id, {})[scan_number] = scan
+            scans = self._queries.setdefault(execution_id or OUTSIDE, {})
+            scans[scan_number] = scan
+            if not execution_id:
+                self._queries.move_to_end(OUTSIDE)
+                while len(scans) > KEPT_REPORTS:
+                    scans.pop(next(iter(scans)))
             while len(self._queries) > KEPT_REPORTS:
                 self._queries.popitem(last=False)
 
     def all(self) -> list[QueryReport]:
         """The oldest first."""
         with self._lock:
-            return [QueryReport(execution_id, list(scans.values())) for execution_id, scans in self._queries.items()]
+            queries = {execution_id: dict(scans) for execution_id, scans in self._queries.items()}
+        return [
+            QueryReport(execution_id, [self._made(execution_id, number, scan) for number, scan in scans.items()])
+            for execution_id, scans in queries.items()
+        ]
+
+    def _made(self, execution_id: str, number: int, scan: ScanReport | Callable[[], ScanReport]) -> ScanReport:
+        if isinstance(scan, ScanReport):
+            return scan
+        made = scan()
+        with self._lock:
+            if self._queries.get(execution_id, {}).get(number) is scan:
+                self._queries[execution_id][number] = made
+        return made

@@ -18,7 +18,7 @@ public final class Shim {
   /** Appends the rule to the session's optimizer. */
   public void install(org.apache.spark.sql.classic.SparkSession session, BiFunction python) {
     List rules = withoutRule(session);
-    rules.add(new SkippingRule(python));
+    rules.add(new SkippingRule(python, false));
     session.experimental().extraOptimizations_$eq(Plans.seq(rules));
   }
 
@@ -55,8 +55,19 @@ public final class Shim {
     return Plans.formatName(format);
   }
 
-  /** The scans with a skipping FileIndex in an optimised plan. */
-  public List skippingScans(LogicalPlan optimized) {
+  /** The scans of an optimised plan that stand below a predicate, with a skipping FileIndex, whether or not there is an index. */
+  public List skippingScans(org.apache.spark.sql.classic.SparkSession session, LogicalPlan optimized, BiFunction python) {
+    scala.Option active = org.apache.spark.sql.classic.SparkSession$.MODULE$.getActiveSession();
+    org.apache.spark.sql.classic.SparkSession$.MODULE$.setActiveSession(session);
+    try {
+      return skippingScans((LogicalPlan) new SkippingRule(python, true).apply(optimized));
+    } finally {
+      if (active.isEmpty()) org.apache.spark.sql.classic.SparkSession$.MODULE$.clearActiveSession();
+      else org.apache.spark.sql.classic.SparkSession$.MODULE$.setActiveSession((org.apache.spark.sql.classic.SparkSession) active.get());
+    }
+  }
+
+  private static List skippingScans(LogicalPlan optimized) {
     List result = new ArrayList();
     if (optimized instanceof LogicalRelation) {
       LogicalRelation scan = (LogicalRelation) optimized;

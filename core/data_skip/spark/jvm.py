@@ -66,8 +66,9 @@ class Jvm:
         return None if java is None else Scan(java)
 
     def scans(self, frame: DataFrame) -> list[Scan]:
-        """The scans of a DataFrame that skip files, as Spark optimised it."""
-        found = self._shim.skippingScans(frame._jdf.queryExecution().optimizedPlan())
+        """The scans of a DataFrame that stand below a predicate, whether or not there is an index, as Spark optimised it."""
+        plan, session = frame._jdf.queryExecution().optimizedPlan(), frame.sparkSession._jsparkSession
+        found = self._shim.skippingScans(session, plan, self._callback)
         # py4j ends the iteration over a list by an exception, and PySpark takes longer to translate that than all of this takes.
         return [Scan(java) for java in found.toArray()]
 

@@ -120,6 +120,11 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return number;
   }
 
+  /** Spark's number of the running query; "" outside of one. */
+  public String executionId() {
+    return Plans.executionId(asking);
+  }
+
   /** JSON: roots, format, options, schema, the encoded predicate, the runtime filters, and notes. */
   public String description() {
     return description;

@@ -42,12 +42,18 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
  * Generate, for the columns that it passes on, and for those that it generates as `exists(array, x -> ...)`; through aggregates and windows,
  * for what is alike in all rows of a group; and through joins, to a side of which a row that is not kept would give nothing.
  * Everywhere else (limits, ...) carrying stops.
+ *
+ * A scan of whose table there is no index stays as it is: Spark runs once what stands twice in a plan (exchanges, the build side of dynamic
+ * partition pruning), and knows it by equality.
  */
 public final class SkippingRule extends Rule {
   private final BiFunction python;
+  private final boolean everything;
 
-  public SkippingRule(BiFunction python) {
+  /** everything: scans are wrapped as well of whose tables there is no index, so that they can be looked at. */
+  public SkippingRule(BiFunction python, boolean everything) {
     this.python = python;
+    this.everything = everything;
   }
 
   public String ruleName() {
@@ -140,7 +146,9 @@ public final class SkippingRule extends Rule {
     if (predicates.isEmpty() && affordable.isEmpty()) return scan;
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
-    return Plans.withLocation(scan, new SkippingFileIndex(scan, predicate, predicates.isEmpty() ? affordable : runtimeFilters, python, asking));
+    SkippingFileIndex skipping = new SkippingFileIndex(scan, predicate, predicates.isEmpty() ? affordable : runtimeFilters, python, asking);
+    boolean indexed = everything || python.apply("indexed", skipping) != null;
+    return indexed ? Plans.withLocation(scan, skipping) : scan;
   }
 
   /** The session of the query; null where the settings in force are not its own. */
