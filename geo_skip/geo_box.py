@@ -33,7 +33,7 @@ class GeoBox(PlaceIndex):
     """
 
     fields = {**dict.fromkeys(SIDES, pa.list_(pa.float64())), **COUNTS}
-    version = 3  # 2 did not count invalid geometry, and took boxes from GeoParquet's metadata
+    version = 4  # 2 did not count invalid geometry, and took boxes from GeoParquet's metadata; 3 did not count short edges
 
     def __init__(self, *expressions: str, boxes: int = 4) -> None:
         if isinstance(boxes, bool) or not isinstance(boxes, int) or boxes < 1:

@@ -22,6 +22,7 @@ Shapes: TypeAlias = npt.NDArray[np.object_]
 Limits: TypeAlias = tuple[float, float]  # of |x| and |y|
 
 _LARGEST = 1e60  # beyond, products of several coordinates may overflow
+_SHORTEST = 1e-150  # of an edge: the square of what is shorter may be 0, and JTS divides by it
 ANYWHERE: Limits = (_LARGEST, _LARGEST)
 RELATIVE, ABSOLUTE = 1e-12, 1e-10  # of coordinates: far above the rounding of any formula in doubles, far below a millimetre in degrees
 
@@ -51,7 +52,10 @@ def parse(value: str | bytes) -> Any:
         return shapely.from_wkb(value)
     from sedona.spark.utils import geometry_serde  # optional: sessions that hold such values have it
 
-    return geometry_serde.deserialize(value)[0]
+    shape, end = geometry_serde.deserialize(value)
+    if end != len(value):  # JTS takes WKB of any other byte order for big-endian
+        raise ValueError(f"{len(value)} bytes are no geometry that Sedona wrote, which has {end}")
+    return shape
 
 
 def constant(literal: Literal) -> Any:
@@ -90,9 +94,10 @@ def bounds(shapes: Shapes) -> Boxes:
 class Places:
     """The places of a batch, those that are somewhere, and how many others there were.
 
-    Odd are those with a coordinate that is no number, or beyond limits, and geometry whose centroid lies outside of its envelope, as that
-    of a ring that crosses itself may. Invalid ones are among the places, but what relations hold of them is not known: JTS takes a line of
-    equal points, or a polygon without area, for geometry without interior, that neither lies in nor meets what it lies in.
+    Odd are those with a coordinate that is no number, or beyond limits, with an edge that is too short for its distances to be known, and
+    geometry whose centroid lies outside of its envelope, as that of a ring that crosses itself may. Invalid ones are among the places, but
+    what relations hold of them is not known: JTS takes a line of equal points, or a polygon without area, for geometry without interior,
+    that neither lies in nor meets what it lies in.
     """
 
     boxes: Boxes  # envelopes, or points as boxes without extent
@@ -124,11 +129,22 @@ def shapes(array: pa.Array, limits: Limits) -> Places:
     found = np.array([parse(value) for value in array.drop_null().to_pylist()], dtype=object)
     some = found[~shapely.is_empty(found)]
     boxes = bounds(some)
-    usual = within(boxes, limits)
+    usual = within(boxes, limits) & ~_too_short(some)
     usual[usual] = _holding(boxes[usual], shapely.centroid(some[usual]))
     placed = some[usual]
     invalid = len(placed) - int(shapely.is_valid(placed).sum())
     return Places(boxes[usual], placed, half_null=0, empty=len(found) - len(some), odd=len(some) - len(placed), invalid=invalid)
+
+
+def _too_short(shapes: Shapes) -> Mask:
+    """Which geometries have two vertices in a row that are nearer than distances can be computed, and not the same."""
+    coordinates, owners = shapely.get_coordinates(shapes, return_index=True)
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = np.abs(np.diff(coordinates, axis=0)).max(axis=1, initial=0.0)
+    short = (steps > 0) & (steps < _SHORTEST) & (owners[1:] == owners[:-1])
+    found = np.zeros(len(shapes), dtype=bool)
+    found[owners[1:][short]] = True
+    return found
 
 
 def _holding(boxes: Boxes, points: Shapes) -> Mask:
@@ -139,6 +155,7 @@ def _holding(boxes: Boxes, points: Shapes) -> Mask:
 
 
 def nowhere(shape: Any) -> bool:
-    """Whether a geometry has no place that anything is known of: it is empty, or a coordinate is no number, or beyond all limits."""
+    """Whether a geometry has no place that anything is known of: it is empty, or odd (see `Places`) whatever the limits."""
     coordinates = shapely.get_coordinates(shape)
-    return len(coordinates) == 0 or not bool((np.abs(coordinates) <= _LARGEST).all())
+    usual = len(coordinates) > 0 and bool((np.abs(coordinates) <= _LARGEST).all())
+    return not usual or bool(_too_short(np.array([shape], dtype=object))[0])
