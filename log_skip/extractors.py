@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import pandas_udf
@@ -91,10 +90,9 @@ class Distinct:
         return Distinct, (self.function, self.version)
 
     def __call__(self, strings: pd.Series) -> pd.Series:
-        places, distinct = pd.factorize(strings)  # null has place -1, that of the last
-        values = np.empty(len(distinct) + 1, dtype=object)
-        values[:-1] = [self._value(text) for text in distinct]
-        return pd.Series(values[places])
+        texts = strings.tolist()  # pandas' own tables of strings take a zero byte for the end of one
+        values = {text: self._value(text) for text in dict.fromkeys(texts) if isinstance(text, str)}
+        return pd.Series([values.get(text) for text in texts], dtype=object)
 
     def _value(self, text: str) -> Any:
         try:

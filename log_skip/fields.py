@@ -39,7 +39,7 @@ sql_extractor("severity", f"upper(regexp_extract({{0}}, '(?i)(?<![a-z])({_LEVELS
 sql_extractor("regexp_group", "regexp_extract({0}, {1}, 1)", "pattern STRING")
 
 
-@extractor("ipv6_48")
+@extractor("ipv6_48", version=2)
 def ipv6_48(address: str) -> str | None:
     """The /48 network of an IPv6 address, however it is written; None for what is no IPv6 address."""
     try:

@@ -18,7 +18,7 @@ from log_skip.extractors import extractor
 LONGEST = 8190  # characters of what is remembered; web servers refuse longer header lines (Apache's LimitRequestFieldSize)
 _OTHER = "Other"
 _PARTS = ("user-agents", "ua-parser", "ua-parser-builtins")  # the last is the rules, renewed every few weeks
-_VERSION = ", ".join(["2", *(f"{part} {version(part)}" for part in _PARTS)])
+_VERSION = ", ".join(["3", *(f"{part} {version(part)}" for part in _PARTS)])
 
 
 class Agent(NamedTuple):
