@@ -61,6 +61,12 @@ _DAYS = [
     ),
     *("2024-03-10", "2024-11-03", "2100-02-28", "9999-01-31", "9999-12-31"),
 ]
+# Moments at which clocks left out the end of a month, or a whole day, had it twice, or moved by seconds; and the first day of the calendar.
+CLOCKS = (
+    *(("Europe/Berlin", "1916-04-30T22:00:00"), ("Pacific/Apia", "2011-12-30T10:00:00"), ("Pacific/Kwajalein", "1993-08-21T12:00:00")),
+    *(("Asia/Manila", "1844-12-31T15:56:00"), ("America/Juneau", "1867-10-18T15:33:32"), ("Africa/Monrovia", "1972-01-07T00:44:30")),
+    *(("Europe/Amsterdam", "1937-06-30T22:40:28"), ("America/St_Johns", "2006-10-29T02:31:00"), ("UTC", "1582-10-15T00:00:00")),
+)
 _TIMES = ("00:00:00", "00:00:00.000001", "01:30:00", "02:30:00", "12:00:00", "23:59:59.999999")
 
 
@@ -86,9 +92,14 @@ def _changes(zone: str) -> Iterator[int]:
             yield high
 
 
-def ordinals(type_: str, zone: str, random: Random, count: int) -> list[int]:
-    """Boundary values of an ordered type by their numbers (see Domain.java), ascending: neighbours of what is hard, and some at random."""
+def ordinals(type_: str, zone: str, random: Random, count: int, around: str = "") -> list[int]:
+    """Boundary values of an ordered type by their numbers (see Domain.java), ascending: neighbours of what is hard, and some at random.
+
+    around: a moment, in UTC, near which or some months from which all of them are, of dates and times, and of seconds since 1970.
+    """
     smallest, largest = _ends(type_)
+    if around:
+        return sorted(_around(around, type_, random, count))
     points = list(_points(type_, zone))
     found: set[int] = set()
     while len(found) < min(count, largest - smallest + 1):
@@ -99,6 +110,16 @@ def ordinals(type_: str, zone: str, random: Random, count: int) -> list[int]:
         chosen = at_random if random.random() < 0.2 else random.choice(points) + near
         found.add(chosen if smallest <= chosen <= largest else random.randint(smallest, largest))
     return sorted(found)
+
+
+def _around(moment: str, type_: str, random: Random, count: int) -> set[int]:
+    at = round((datetime.fromisoformat(moment) - datetime(1970, 1, 1)) / timedelta(microseconds=1))
+    unit = {"date": DAY, "bigint": SECOND}.get(type_, 1)
+    found = set()
+    for _ in range(count):
+        near = random.choice((0, 0, 1, -1, 2)) * random.choice((28, 30, 31, 61, 365)) * DAY + random.randrange(-3, 4) * DAY // 2
+        found.add((at + near + random.choice((0, 1, SECOND, 1800 * SECOND, 3600 * SECOND)) * random.randrange(-3, 4)) // unit)
+    return found
 
 
 def _ends(type_: str) -> tuple[int, int]:

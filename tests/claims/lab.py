@@ -13,6 +13,7 @@ DATA_SKIP_CLAIMS times as many as the tests.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -56,10 +57,12 @@ class Findings:
 class Lab:
     """One type of column under the session's settings."""
 
-    def __init__(self, spark: SparkSession, skipping: Skipping, folder: Path, type_: str, zone: str, size: int, random: Random) -> None:
+    def __init__(
+        self, spark: SparkSession, skipping: Skipping, folder: Path, type_: str, zone: str, size: int, random: Random, around: str = ""
+    ) -> None:
         self.spark, self.skipping, self.type, self.random, self.size = spark, skipping, type_, random, size
         self.folder = folder
-        self.values = _values(type_, zone, random, size)  # in order, NaN last
+        self.values = _values(type_, zone, random, size, around)  # in order, NaN last
         self.numbers = len(self.values) - (1 if type_ in FRACTIONAL else 0)
         self.other = np.array(random.choices(range(self.numbers), k=len(self.values)))  # of column u, where it stands in v
         shown = pa.array(self.values, arrow_type(type_))
@@ -68,10 +71,10 @@ class Lab:
         pq.write_table(pa.table({"id": range(len(shown)), "v": shown, "u": shown.take(pa.array(self.other))}), folder / "values.parquet")
         self.frame = spark.read.parquet(str(folder))
 
-    def run(self, constants: int, first: int, step: int) -> Findings:
-        """The functions of the type, each with so many constants: from the first of them, one in `step`."""
+    def run(self, constants: int, first: int, step: int, about: str = "") -> Findings:
+        """The functions of the type whose SQL matches `about`, each with so many constants: from the first of them, one in `step`."""
         found = Findings()
-        chosen = functions(self.type, self.random, constants)[first::step]
+        chosen = [sql for sql in functions(self.type, self.random, constants) if re.search(about, sql)][first::step]
         asked = [(sql, kind) for sql in chosen if (kind := self._result_type(sql)) is not None]
         for start in range(0, len(asked), _BATCH):
             batch = asked[start : start + _BATCH]
@@ -211,13 +214,13 @@ def tried(spark: SparkSession, sql: str) -> Column:
     return Column(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)))
 
 
-def _values(type_: str, zone: str, random: Random, size: int) -> list[Any]:
+def _values(type_: str, zone: str, random: Random, size: int, around: str) -> list[Any]:
     if type_ == "boolean":
         return [False, True]
     if type_ in ("string", "binary"):
         found = texts(random, size)
         return found if type_ == "string" else [text.encode() for text in found]
-    values = [value_at(ordinal, type_) for ordinal in ordinals(type_, zone, random, size)]
+    values = [value_at(ordinal, type_) for ordinal in ordinals(type_, zone, random, size, around)]
     return [*values, float("nan")] if type_ in FRACTIONAL else values
 
 

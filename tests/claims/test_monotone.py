@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from data_skip import Skipping
 from data_skip.data_types import FRACTIONAL, INTEGRAL
 from data_skip.proofs.monotone import CASTS, RULES
-from tests.claims.families import DECIMALS, MOMENTS, TYPES, ZONES
+from tests.claims.families import CLOCKS, DECIMALS, MOMENTS, TYPES, ZONES
 from tests.claims.lab import Findings, Lab
 from tests.differential.truth import settings_of
 
@@ -59,3 +59,24 @@ def test_of_all_that_is_claimed(found: Findings) -> None:
         pytest.skip("asks of what the others found")
     rows = {*RULES} | {f"{a} to {b}" for a, b in CASTS}
     assert len(rows - found.claimed) <= (0 if SIZE > 1 else 0.2 * len(rows)), rows - found.claimed
+
+
+@pytest.mark.parametrize(("zone", "moment"), CLOCKS if SIZE > 1 else CLOCKS[:1] + CLOCKS[-1:])
+@pytest.mark.parametrize(
+    ("type_", "policy"), [("timestamp", "EXCEPTION"), ("timestamp", "LEGACY"), ("date", "LEGACY"), ("bigint", "LEGACY")]
+)
+def test_where_clocks_and_calendars_change(
+    spark: SparkSession, skipping: Skipping, tmp_path: Path, type_: str, policy: str, zone: str, moment: str
+) -> None:
+    """Formats by java.text (LEGACY), and months, days and hours near moments that local time leaves out or has twice."""
+    settings = {
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.session.timeZone": zone,
+        "spark.sql.legacy.timeParserPolicy": policy,
+        "spark.sql.subexpressionElimination.enabled": "false",
+    }
+    about = "format|from_unixtime" if policy == "LEGACY" else "MONTH|QUARTER|DAY|date|last_day|HOUR"
+    with settings_of(spark, settings):
+        lab = Lab(spark, skipping, tmp_path / "values", type_, zone, VALUES, Random(f"{SEED} {type_} {zone}"), moment)
+        findings = lab.run(CONSTANTS if policy == "EXCEPTION" else 4, 0, 1 if SIZE > 1 or policy == "LEGACY" else 3, about)
+    assert not findings.wrong, "\n".join(findings.wrong)
