@@ -182,3 +182,18 @@ def test_constants_of_other_modules_belong_to_a_function(tmp_path: Path, monkeyp
         paths[name].write_text(source + "# edited\n")
         seen.add(named_code(command))
         assert len(seen) == number, name
+
+
+def test_fields_that_a_file_lacks(lake: Lake) -> None:
+    """Spark takes arrays for NULL of whose structs it finds no field that is asked for: collected beside another index, they were not."""
+    old, new = (pa.list_(pa.struct([(name, pa.int64()) for name in names])) for names in ("a", "ax"))
+    lake.file("old", pa.table({"k": [1], "r": pa.array([[{"a": 1}]], old)}))
+    lake.file("new", pa.table({"k": [2], "r": pa.array([[{"a": 2, "x": 2}, {"a": 2, "x": 2}]], new)}))
+    schema = "k bigint, r array<struct<a: bigint, x: bigint>>"
+    lake.index(ValueList("r.a"), ValueList("r.x"), ValueList("size(r.x)"), schema=schema, format="parquet")
+    lake.view(schema=schema)
+    for where in ("r.x IS NULL", "size(r.x) IS NULL", "size(r.x) = 1", "coalesce(size(r.x), -1) = -1", "r.x IS NOT NULL"):
+        lake.query(f"SELECT k FROM t WHERE {where}")
+        lake.query(f"SELECT r.a FROM t WHERE {where}")
+    lake.query("SELECT k FROM t WHERE array_contains(r.a, 1)", read=["old"])
+    lake.query("SELECT k FROM t WHERE size(r.x) = 5", read=["old"])

@@ -8,10 +8,10 @@ merges the pieces of a file.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 
 import numpy as np
 import pyarrow as pa
@@ -23,8 +23,8 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, Timestam
 from data_skip.index import Index, Record
 
 FILE, REFUSED, UNDATED = "data_skip_file", "data_skip_refused", "data_skip_undated"
-READ_ALL, WHOLE = "data_skip_read_all", "data_skip_whole"
-OUTPUT = "file long, rows long, refused boolean, undated boolean, records binary"
+READ_ALL, WHOLE, HELD = "data_skip_read_all", "data_skip_whole", "data_skip_held"
+OUTPUT = "file long, rows long, refused boolean, undated boolean, held array<boolean>, records binary"
 
 
 @dataclass
@@ -34,13 +34,14 @@ class Collected:
     rows: int = 0
     refused: bool = False
     undated: bool = False  # some of its times may have been read as ones of the day of collecting
+    held: list[bool] = field(default_factory=list)  # by index, whether the file surely holds what it reads; see `holds`
     records: list[Record | None] = field(default_factory=list)
 
 
 def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -> dict[int, Collected]:
     """The records of each file by its number.
 
-    `rows` has the columns FILE, REFUSED, UNDATED, READ_ALL, WHOLE and then every index's expressions in order, as
+    `rows` has the columns FILE, REFUSED, UNDATED, READ_ALL, WHOLE, HELD and then every index's expressions in order, as
     `with_expressions` makes it.
     A file with a refused row gets no records. `failures` is told of the first error of each index.
     """
@@ -51,11 +52,12 @@ def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -
             failures.setdefault(indexes[i], error)
         file = found.get(piece["file"])
         if file is None:
-            found[piece["file"]] = Collected(piece["rows"], piece["refused"], piece["undated"], records)
+            found[piece["file"]] = Collected(piece["rows"], piece["refused"], piece["undated"], piece["held"], records)
         else:
             file.rows += piece["rows"]
             file.refused |= piece["refused"]
             file.undated |= piece["undated"]
+            file.held = list(map(or_, file.held, piece["held"]))
             file.records = merge_records(indexes, file.records, records, failures)
     for file in found.values():
         file.records = finish_records(indexes, file.records, failures)
@@ -98,21 +100,23 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
             for start, end in _pieces(batch.column(FILE)):
                 part = batch.slice(start, end - start)
                 number = part.column(FILE)[0].as_py()
-                records = collect_records(indexes, part.columns[5:], errors)
+                records = collect_records(indexes, part.columns[6:], errors)
                 if number in pieces:
                     file = pieces[number]
                     file.records = merge_records(indexes, file.records, records, failures)
                 else:
-                    file = pieces[number] = Collected(records=records)
+                    file = pieces[number] = Collected(held=[False] * len(indexes), records=records)
                     whole |= {number} if part.column(WHOLE)[0].as_py() else set()
                 file.rows += len(part)
                 file.refused |= _any(part.column(REFUSED))
                 file.undated |= _any(part.column(UNDATED))
+                held = part.column(HELD).flatten().to_numpy(zero_copy_only=False).reshape(len(part), len(indexes))
+                file.held = list(map(or_, file.held, held.any(axis=0).tolist()))
         for number in whole:
             pieces[number].records = finish_records(indexes, pieces[number].records, failures)
         errors |= {i: failures[index] for i, index in enumerate(indexes) if index in failures}
         for number, file in pieces.items():
-            told = {"file": number, "rows": file.rows, "refused": file.refused, "undated": file.undated}
+            told = {"file": number, "rows": file.rows, "refused": file.refused, "undated": file.undated, "held": file.held}
             yield pa.RecordBatch.from_pylist([told | {"records": pickle.dumps((file.records, errors))}])
 
     return summarize
@@ -172,12 +176,14 @@ def _is_array(type_: pa.DataType) -> bool:
     return pa.types.is_list(type_) or pa.types.is_large_list(type_)
 
 
-def with_expressions(frame: DataFrame, indexes: list[Index], malformed: str | None, undated: Column | None = None) -> DataFrame:
+def with_expressions(
+    frame: DataFrame, indexes: list[Index], malformed: str | None, undated: Column | None = None, held: Sequence[Column] | None = None
+) -> DataFrame:
     """The DataFrame that `collect` takes, from one that reads the files, and numbers them in the column FILE.
 
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
     columns that a query reads, so every column is asked for here, and a file with such a record is refused.
-    undated: whether times of a row may have been read as ones of today; see `of_today`.
+    undated: whether times of a row may have been read as ones of today; see `of_today`. held: see `holds`, for each index.
     """
     refused, read_all = F.lit(False), F.lit(False)
     if malformed:
@@ -187,9 +193,27 @@ def with_expressions(frame: DataFrame, indexes: list[Index], malformed: str | No
     whole = metadata["file_block_length"] == metadata["file_size"]
     expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.inputs)]
     doubtful = F.lit(False) if undated is None else undated
+    known = F.array(*(held or [F.lit(True)] * len(indexes))).alias(HELD)
     return frame.select(
-        F.col(FILE), refused.alias(REFUSED), doubtful.alias(UNDATED), read_all.alias(READ_ALL), whole.alias(WHOLE), *expressions
+        F.col(FILE), refused.alias(REFUSED), doubtful.alias(UNDATED), read_all.alias(READ_ALL), whole.alias(WHOLE), known, *expressions
     )
+
+
+def holds(value: Column, type_: DataType) -> Column:
+    """Whether some struct inside of a value has a field that is not NULL, wherever its type has structs.
+
+    Where a Parquet file lacks all fields of a struct that a query asks for, Spark's reader takes the struct, and arrays and maps of it,
+    for NULL; where the query asks for one more that is there, it does not. So without such a value nothing is known of the file.
+    """
+    if isinstance(type_, StructType):
+        fields = [(holds(value.getField(field.name), field.dataType), field.dataType) for field in type_]
+        nested = [held for held, part in fields if "struct<" in part.simpleString()]  # each is left out by itself
+        return reduce(and_, nested, reduce(or_, (held for held, _ in fields), F.lit(False)))
+    if isinstance(type_, MapType):
+        return holds(F.map_values(value), ArrayType(type_.valueType)) & holds(F.map_keys(value), ArrayType(type_.keyType))
+    if isinstance(type_, ArrayType):
+        return F.coalesce(F.exists(value, lambda element: holds(element, type_.elementType)), F.lit(False))
+    return value.isNotNull()
 
 
 def of_today(value: Column, type_: DataType, elsewhere: bool) -> Column:

@@ -7,17 +7,19 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 from time import sleep
 
 import numpy as np
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import Column as Values
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, StructType
 
 from data_skip.building.binding import Binding
-from data_skip.building.collect import FILE, Collected, collect, of_today, with_expressions
+from data_skip.building.collect import FILE, Collected, collect, holds, of_today, with_expressions
 from data_skip.building.lifting import lift
 from data_skip.building.progress import progress_bar
 from data_skip.building.source import TableState
@@ -33,6 +35,7 @@ from data_skip.store import FileKey, Places
 from data_skip.store.definition import WITH_MALFORMED, malformed_column
 from data_skip.store.delta import definition_field
 
+BY_FIELD = ("parquet", "orc")  # whose readers leave out fields of structs that a query does not ask for
 MALFORMED = "data_skip_malformed"
 _HOUR = 3_600_000
 _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
@@ -184,9 +187,11 @@ def _read(
     frame = target.jvm.restricted(state.frame, listing.java, malformed, FILE)
     failures: dict[Index, str] = {}
     try:
-        found = collect(with_expressions(frame, indexes, malformed, _undated(frame, bindings)), indexes, failures)
+        found = collect(with_expressions(frame, indexes, malformed, _undated(frame, bindings), _held(frame, bindings)), indexes, failures)
     except SPARK_ERRORS as error:
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
+    for file in found.values():
+        file.records = [record if held else None for record, held in zip(file.records, file.held, strict=True)]
     report.unknown = {str(index): error for index, error in failures.items()}
     return found
 
@@ -208,6 +213,35 @@ def _undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:
     elsewhere = "timezone" in bindings[0].definition.reader["options"]
     names = sorted({name for binding in bindings for name in _times_of_text(binding)})
     return reduce(or_, (of_today(F.col(f"`{name}`"), frame.schema[name].dataType, elsewhere) for name in names), F.lit(False))
+
+
+def _held(frame: DataFrame, bindings: Sequence[Binding]) -> list[Values]:
+    """For each index, whether a row shows that its file holds the fields of structs which the index reads: see `holds`."""
+    return [reduce(and_, (_shown(frame, column) for column in _columns(binding)), F.lit(True)) for binding in bindings]
+
+
+def _columns(binding: Binding) -> list[Column]:
+    if binding.definition.reader["format"] not in BY_FIELD:
+        return []
+    trees = binding.definition.bound_expressions()
+    return sorted({node for tree in trees for node in tree.walk() if isinstance(node, Column)}, key=str)
+
+
+def _shown(frame: DataFrame, column: Column) -> Values:
+    """Whether a row shows that its file holds a column; of one without structs, and of a field that is in no array, it matters not."""
+    try:
+        type_: DataType = frame.schema
+        through_array = False
+        for name in column.path:
+            while isinstance(type_, ArrayType):
+                type_, through_array = type_.elementType, True
+            assert isinstance(type_, StructType)
+            type_ = type_[name].dataType
+        if not through_array and "struct<" not in column.type:
+            return F.lit(True)
+        return holds(F.col(".".join(f"`{name}`" for name in column.path)), DataType.fromDDL(column.type))
+    except (AssertionError, KeyError, PySparkException):
+        return F.lit("struct<" not in column.type and len(column.path) == 1)
 
 
 def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
