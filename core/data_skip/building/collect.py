@@ -34,7 +34,7 @@ class Collected:
     rows: int = 0
     refused: bool = False
     undated: bool = False  # some of its times may have been read as ones of the day of collecting
-    held: list[bool] = field(default_factory=list)  # by index, whether the file surely holds what it reads; see `holds`
+    held: list[bool] = field(default_factory=list)  # of what `with_expressions` was given, whether some row has it
     records: list[Record | None] = field(default_factory=list)
 
 
@@ -105,13 +105,13 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
                     file = pieces[number]
                     file.records = merge_records(indexes, file.records, records, failures)
                 else:
-                    file = pieces[number] = Collected(held=[False] * len(indexes), records=records)
+                    file = pieces[number] = Collected(records=records)
                     whole |= {number} if part.column(WHOLE)[0].as_py() else set()
                 file.rows += len(part)
                 file.refused |= _any(part.column(REFUSED))
                 file.undated |= _any(part.column(UNDATED))
-                held = part.column(HELD).flatten().to_numpy(zero_copy_only=False).reshape(len(part), len(indexes))
-                file.held = list(map(or_, file.held, held.any(axis=0).tolist()))
+                held = _held(part.column(HELD))
+                file.held = list(map(or_, file.held or held, held))
         for number in whole:
             pieces[number].records = finish_records(indexes, pieces[number].records, failures)
         errors |= {i: failures[index] for i, index in enumerate(indexes) if index in failures}
@@ -120,6 +120,12 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
             yield pa.RecordBatch.from_pylist([told | {"records": pickle.dumps((file.records, errors))}])
 
     return summarize
+
+
+def _held(rows: pa.ListArray) -> list[bool]:
+    """Of arrays of as many flags each, whether one of them is true, place by place."""
+    flags = rows.flatten().to_numpy(zero_copy_only=False)
+    return [bool(column.any()) for column in flags.reshape(len(rows), -1).T] if len(flags) else []
 
 
 def _any(flags: pa.Array) -> bool:
@@ -177,13 +183,13 @@ def _is_array(type_: pa.DataType) -> bool:
 
 
 def with_expressions(
-    frame: DataFrame, indexes: list[Index], malformed: str | None, undated: Column | None = None, held: Sequence[Column] | None = None
+    frame: DataFrame, indexes: list[Index], malformed: str | None, undated: Column | None = None, held: Sequence[Column] = ()
 ) -> DataFrame:
     """The DataFrame that `collect` takes, from one that reads the files, and numbers them in the column FILE.
 
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
     columns that a query reads, so every column is asked for here, and a file with such a record is refused.
-    undated: whether times of a row may have been read as ones of today; see `of_today`. held: see `holds`, for each index.
+    undated: whether times of a row may have been read as ones of today; see `of_today`. held: what some row of a file must have; see `holds`.
     """
     refused, read_all = F.lit(False), F.lit(False)
     if malformed:
@@ -193,7 +199,7 @@ def with_expressions(
     whole = metadata["file_block_length"] == metadata["file_size"]
     expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.inputs)]
     doubtful = F.lit(False) if undated is None else undated
-    known = F.array(*(held or [F.lit(True)] * len(indexes))).alias(HELD)
+    known = F.array(*held).cast("array<boolean>").alias(HELD)
     return frame.select(
         F.col(FILE), refused.alias(REFUSED), doubtful.alias(UNDATED), read_all.alias(READ_ALL), whole.alias(WHOLE), known, *expressions
     )

@@ -186,12 +186,15 @@ def _read(
     listing.keep_only(wanted)
     frame = target.jvm.restricted(state.frame, listing.java, malformed, FILE)
     failures: dict[Index, str] = {}
+    doubtful = _held(frame, bindings)
     try:
-        found = collect(with_expressions(frame, indexes, malformed, _undated(frame, bindings), _held(frame, bindings)), indexes, failures)
+        rows = with_expressions(frame, indexes, malformed, _undated(frame, bindings), list(doubtful.values()))
+        found = collect(rows, indexes, failures)
     except SPARK_ERRORS as error:
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
     for file in found.values():
-        file.records = [record if held else None for record, held in zip(file.records, file.held, strict=True)]
+        for i, held in zip(doubtful, file.held, strict=True):
+            file.records[i] = file.records[i] if held else None
     report.unknown = {str(index): error for index, error in failures.items()}
     return found
 
@@ -215,9 +218,10 @@ def _undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:
     return reduce(or_, (of_today(F.col(f"`{name}`"), frame.schema[name].dataType, elsewhere) for name in names), F.lit(False))
 
 
-def _held(frame: DataFrame, bindings: Sequence[Binding]) -> list[Values]:
-    """For each index, whether a row shows that its file holds the fields of structs which the index reads: see `holds`."""
-    return [reduce(and_, (_shown(frame, column) for column in _columns(binding)), F.lit(True)) for binding in bindings]
+def _held(frame: DataFrame, bindings: Sequence[Binding]) -> dict[int, Values]:
+    """By the places of indexes that read structs of which a file may lack a field: whether a row shows that it does not. See `holds`."""
+    shown = {i: [s for column in _columns(binding) if (s := _shown(frame, column)) is not None] for i, binding in enumerate(bindings)}
+    return {i: reduce(and_, conditions) for i, conditions in shown.items() if conditions}
 
 
 def _columns(binding: Binding) -> list[Column]:
@@ -227,8 +231,8 @@ def _columns(binding: Binding) -> list[Column]:
     return sorted({node for tree in trees for node in tree.walk() if isinstance(node, Column)}, key=str)
 
 
-def _shown(frame: DataFrame, column: Column) -> Values:
-    """Whether a row shows that its file holds a column; of one without structs, and of a field that is in no array, it matters not."""
+def _shown(frame: DataFrame, column: Column) -> Values | None:
+    """Whether a row shows that its file holds a column; None of one without structs, and of a field that is in no array: it matters not."""
     try:
         type_: DataType = frame.schema
         through_array = False
@@ -238,10 +242,10 @@ def _shown(frame: DataFrame, column: Column) -> Values:
             assert isinstance(type_, StructType)
             type_ = type_[name].dataType
         if not through_array and "struct<" not in column.type:
-            return F.lit(True)
+            return None
         return holds(F.col(".".join(f"`{name}`" for name in column.path)), DataType.fromDDL(column.type))
     except (AssertionError, KeyError, PySparkException):
-        return F.lit("struct<" not in column.type and len(column.path) == 1)
+        return None if "struct<" not in column.type and len(column.path) == 1 else F.lit(False)
 
 
 def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
