@@ -189,7 +189,8 @@ def with_expressions(
 
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
     columns that a query reads, so every column is asked for here, and a file with such a record is refused.
-    undated: whether times of a row may have been read as ones of today; see `of_today`. held: what some row of a file must have; see `holds`.
+    undated: whether times of a row may have been read as ones of today; see `of_today`.
+    held: what some row of a file must have; see `holds`.
     """
     refused, read_all = F.lit(False), F.lit(False)
     if malformed:
