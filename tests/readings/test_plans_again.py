@@ -121,3 +121,27 @@ def values_of_variables(expression: Any) -> list[Any]:
         return [expression.value().get()]
     children = expression.children()
     return [value for i in range(children.size()) for value in values_of_variables(children.apply(i))]
+
+
+def test_settings_are_the_query_s_while_another_session_is_active(lake: Lake) -> None:
+    """`rdd` and `toLocalIterator` ask for the files on their caller's thread: java.text writes ten days of October 1582 as one."""
+    days = ["1582-10-05 12:00:00", "1582-10-06 01:00:00"], ["1000-01-03 12:00:00"], ["2021-01-01 04:57:00"]
+    for i, texts in enumerate(days):
+        moments = [int(datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp() * 1e6) for text in texts]
+        lake.file(f"{i}.parquet", {"v": pa.array(moments, pa.timestamp("us", "UTC"))})
+    lake.index(MinMax("v"))
+    other = lake.spark.newSession()
+    skipping = data_skip.enable(other)
+    active = lake.spark._jvm.org.apache.spark.sql.classic.SparkSession
+    try:
+        for key, value in {"spark.sql.legacy.timeParserPolicy": "LEGACY", "spark.sql.session.timeZone": "UTC"}.items():
+            other.conf.set(key, value)
+        for where, rows in {"date_format(v, 'yyyy-MM-dd') = '1582-10-15'": 2, "date_format(v, 'yyyy-MM-dd') = '2021-01-01'": 1}.items():
+            for run in (lambda f: f.count(), lambda f: f.rdd.count(), lambda f: len(list(f.toLocalIterator()))):
+                frame = other.read.parquet(str(lake.folder)).where(where)
+                frame._jdf.queryExecution().optimizedPlan()
+                active.setActiveSession(lake.spark._jsparkSession)
+                assert run(frame) == rows, where
+    finally:
+        active.setActiveSession(lake.spark._jsparkSession)
+        skipping.close()

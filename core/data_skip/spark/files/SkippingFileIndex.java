@@ -18,6 +18,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -197,11 +198,16 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   }
 
   public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
-    scala.collection.immutable.Seq all = wrapped.listFiles(partitionFilters, dataFilters);
+    final scala.collection.immutable.Seq all = wrapped.listFiles(partitionFilters, dataFilters);
     if (!Plans.enabled(session().sessionState().conf())) return all;
     try {
-      SkippingFileIndex scan = resolved(all);
-      return scan.decided(new Listing(scan, session(), all));
+      // Some of Spark's functions ask for the settings when they are called: by `rdd` and its like, while another session may be active.
+      return (scala.collection.immutable.Seq) SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
+        public Object apply() {
+          SkippingFileIndex scan = resolved(all);
+          return scan.decided(new Listing(scan, session(), all));
+        }
+      });
     } catch (Throwable unknown) {
       return all;
     }
