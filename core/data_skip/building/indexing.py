@@ -20,7 +20,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 
 from data_skip.building.binding import Binding
 from data_skip.building.collect import FILE, Collected, collect, holds, of_today, with_expressions
-from data_skip.building.lifting import lift
+from data_skip.building.lifting import has_fields, lift
 from data_skip.building.progress import progress_bar
 from data_skip.building.source import TableState
 from data_skip.clause import Mask
@@ -192,9 +192,11 @@ def _read(
         found = collect(rows, indexes, failures)
     except SPARK_ERRORS as error:
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
-    for file in found.values():
+    paths = listing.paths if doubtful else []
+    for number, file in found.items():
         for i, held in zip(doubtful, file.held, strict=True):
-            file.records[i] = file.records[i] if held else None
+            if not held and not has_fields(paths[number], _columns(bindings[i]), reader):
+                file.records[i] = None
     report.unknown = {str(index): error for index, error in failures.items()}
     return found
 

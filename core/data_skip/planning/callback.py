@@ -65,7 +65,11 @@ class Callback:
         return "decided"
 
     def _indexed(self, scan: Scan, catalog: Catalog) -> str | None:
-        if catalog.find(scan.roots):
+        try:
+            indexed = bool(catalog.find(scan.roots))
+        except StoreError:
+            indexed = True  # its report says what is wrong with it
+        if indexed:
             return "yes"
         # Its files are listed for the report only, when somebody looks at it.
         self.reports.add(scan.java.executionId(), scan.number, lambda: decide_once(Listing.now(scan), lambda _: [], catalog.knowledge))
