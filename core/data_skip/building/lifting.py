@@ -73,8 +73,8 @@ def has_fields(uri: str, columns: Iterable[Column], reader: Mapping[str, Any]) -
 
 
 def _has(stored: pa.DataType, path: tuple[str, ...], type_: DataType) -> bool:
-    while path and pa.types.is_list(stored):
-        stored = stored.value_type
+    while path and pa.types.is_list(stored) and isinstance(type_, ArrayType):  # a field of the elements is an array of fields
+        stored, type_ = stored.value_type, type_.elementType
     if path:
         return pa.types.is_struct(stored) and _has_field(stored, path[0], path[1:], type_)
     if isinstance(type_, ArrayType):
