@@ -41,7 +41,8 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
  * row with the same values or nothing: Filter, deterministic Project, Union, Sort, repartitioning, the extraction of Python UDFs, and
  * Generate, for the columns that it passes on, and for those that it generates as `exists(array, x -> ...)`; through aggregates and windows,
  * for what is alike in all rows of a group; and through joins, to a side of which a row that is not kept would give nothing.
- * Everywhere else (limits, ...) carrying stops.
+ * Everywhere else (limits, ...) carrying stops. So it does, as Spark's own does, at a Filter, Generate or extraction of Python UDFs that is
+ * not deterministic: what it gives a row depends on the rows before.
  *
  * A scan of whose table there is no index stays as it is: Spark runs once what stands twice in a plan (exchanges, the build side of dynamic
  * partition pruning), and knows it by equality.
@@ -85,11 +86,11 @@ public final class SkippingRule extends Rule {
   /** What is known of the rows of a plan's child, from what is known of the plan's own rows. */
   private static PushedDown below(LogicalPlan plan, int side, PushedDown pushed) {
     if (plan instanceof Sort || plan instanceof RepartitionOperation) return pushed;
+    if (!Groups.of(plan) && !deterministic(plan.expressions())) pushed = PushedDown.NOTHING;
     if (plan instanceof Filter) return belowFilter(((Filter) plan).condition(), pushed);
     if (plan instanceof Generate) return pushed.and(Generators.below((Generate) plan, pushed.predicates()));
     if (plan instanceof Join) return belowJoin((Join) plan, side, pushed);
-    boolean computes = plan instanceof Project ? deterministic(((Project) plan).projectList()) : plan instanceof BaseEvalPython;
-    if (computes) return pushed.below(Plans.computed(plan));
+    if (plan instanceof Project || plan instanceof BaseEvalPython) return pushed.below(Plans.computed(plan));
     if (!Groups.of(plan) && !(plan instanceof Union)) return PushedDown.NOTHING;
     // Of rows that are taken together, what is asked of all of them alike; of a union, what is asked of each of its parts.
     Map names = Groups.of(plan) ? Groups.keys(plan) : Plans.renamed(plan, (LogicalPlan) plan.children().apply(side));

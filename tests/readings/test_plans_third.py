@@ -1,0 +1,79 @@
+"""What is not deterministic sees the rows that plain Spark gives it: predicates from above stop there, as Spark's own do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from data_skip import MinMax, Skipping
+from data_skip.files.listing import Listing
+from tests.support import Lake
+
+FILES = 6
+
+
+@pytest.fixture(scope="module")
+def numbers(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """Ten numbers a file: x from 0 to 59. One task reads them all, so that counting and averaging give the same each time."""
+    lake = Lake(spark, skipping, tmp_path_factory.mktemp("plans_third") / "numbers")
+    for i in range(FILES):
+        lake.file(f"{i}.parquet", {"x": list(range(10 * i, 10 * i + 10)), "k": [i] * 10})
+    lake.index(MinMax("x"), MinMax("k"))
+    lake.view("numbers")
+    spark.sql("SELECT 57 AS id").createOrReplaceTempView("one")
+    seen = []
+
+    def count(x: int) -> int:
+        seen.append(x)
+        return len(seen)
+
+    def demean(x: pd.Series) -> pd.Series:
+        return x - x.mean()
+
+    spark.udf.register("counted", F.udf(count, "int").asNondeterministic())
+    spark.udf.register("demeaned", F.pandas_udf(demean, "double").asNondeterministic())  # type: ignore[call-overload]
+    spark.udf.register("twice", F.udf(lambda x: x * 2, "bigint"))
+    yield lake
+    for view in ("numbers", "one"):
+        spark.catalog.dropTempView(view)
+    for name in ("counted", "demeaned", "twice"):
+        spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT x, d FROM (SELECT x, k, demeaned(x) AS d FROM numbers) WHERE k > 4",
+        "SELECT x, c FROM (SELECT x, counted(x) AS c FROM numbers) WHERE x > 52",
+        "SELECT x FROM (SELECT x FROM numbers WHERE demeaned(x) > 1) WHERE x > 52",
+        "SELECT x, d FROM (SELECT x, demeaned(x) AS d FROM numbers) JOIN one ON x = id",
+        "SELECT k, max(d) FROM (SELECT k, demeaned(x) AS d FROM numbers) GROUP BY k HAVING k = 5",
+        "SELECT x FROM (SELECT x FROM numbers WHERE rand(7) < 0.5) WHERE x > 32",
+        "SELECT x FROM (SELECT x FROM numbers WHERE monotonically_increasing_id() % 7 < 3) WHERE x > 32",
+        "SELECT x, r FROM numbers LATERAL VIEW explode(array(rand(3))) AS r WHERE x > 52",
+    ],
+)
+def test_predicates_stop_at_what_is_not_deterministic(numbers: Lake, sql: str) -> None:
+    """A mean of the rows of skipped files, or a number that was drawn for one of them, was another."""
+    numbers.query(sql)
+    for scan in numbers.skipping.jvm.scans(numbers.spark.sql(sql)):
+        assert numbers.skipping.decide(Listing.now(scan)).files_read == FILES
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT x, d FROM (SELECT x, k, demeaned(x) AS d FROM numbers WHERE k > 4) WHERE x > 52",
+        "SELECT x, t FROM (SELECT x, twice(x) AS t FROM numbers) WHERE x > 52",
+        "SELECT x, r FROM numbers LATERAL VIEW explode(array(x, 1)) AS r WHERE x > 52",
+        "SELECT k, first(k) FROM numbers GROUP BY k HAVING k = 5",
+        "SELECT * FROM (SELECT k, first_value(x) OVER (PARTITION BY k ORDER BY x) FROM numbers) WHERE k = 5",
+    ],
+)
+def test_others_let_them_pass(numbers: Lake, sql: str) -> None:
+    """The filter below it, and functions that are deterministic; of groups, all rows or none are read."""
+    assert numbers.query(sql).scans[-1].files_read == 1
