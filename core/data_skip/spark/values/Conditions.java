@@ -20,6 +20,7 @@ public final class Conditions {
   private static final long SECOND = TimeZones.SECOND;
   private static final long DAY = 86400L * SECOND;
   private static final long MODERN = LocalDate.of(1901, 1, 1).toEpochDay() * DAY;
+  private static final long FORETOLD = LocalDate.of(2036, 1, 1).toEpochDay() * DAY;
 
   private Conditions() {}
 
@@ -68,7 +69,7 @@ public final class Conditions {
       long high = high(ends[i]);
       long margin = rule.text && types[i] instanceof TimestampType ? DAY : 0; // of local years, which have no four digits beyond
       if (low < first(types[i]) + margin || high > last(types[i]) - margin) return false;
-      if (rule.text && types[i] instanceof TimestampType && low < MODERN && legacyFormats()) return false;
+      if (rule.text && types[i] instanceof TimestampType && (low < MODERN || high >= FORETOLD) && legacyFormats()) return false;
       if (types[i] instanceof TimestampType) {
         earliest = Math.min(earliest, operand ? low : low - DAY); // a local time that the clocks left out became one up to a day later
         latest = Math.max(latest, high);
@@ -79,7 +80,10 @@ public final class Conditions {
     return !local || earliest > latest || TimeZones.oneOffset(zone, earliest, latest);
   }
 
-  /** Whether java.text formats times, by the Julian calendar before 1582-10-15, with ten days at once before that, and before 1900 by other offsets. */
+  /**
+   * Whether java.text formats times: by the Julian calendar before 1582-10-15, with ten days at once before that; and by offsets of
+   * java.util.TimeZone, which are others than java.time's before 1900, and in some zones from the end of 2036 on.
+   */
   private static boolean legacyFormats() {
     return SQLConf.get().getConfString("spark.sql.legacy.timeParserPolicy", "EXCEPTION").equalsIgnoreCase("LEGACY");
   }
