@@ -5,10 +5,11 @@ Whatever is odd about a file (another type, an unknown writer, a missing part) h
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from data_skip.data_types import TIMES, decimal_bytes, is_decimal, precision_and_scale
@@ -54,11 +55,16 @@ class Footer:
         if len(found) != 1 or columns[found[0]].path.replace(_LIST, "") != name or len(alike) > 1:
             return None
         column = columns[found[0]]
+        if "." in column.path and self._has_dotted_name():  # then a path does not tell a field from a column of its name
+            return None
         if depth and self.metadata.created_by.startswith(_MISCOUNTS):
             return None
         if not column.path.count(_LIST) == column.max_repetition_level == depth or not self._stored_as_spark_does(column, type_):
             return None
         return [self.metadata.row_group(group).column(found[0]) for group in range(self.metadata.num_row_groups)]
+
+    def _has_dotted_name(self) -> bool:
+        return any("." in name for field in self.metadata.schema.to_arrow_schema() for name in _names(field))
 
     def _stored_as_spark_does(self, column: pq.ColumnSchema, type_: str) -> bool:
         if type_ in TIMES and not self._modern_spark():
@@ -85,6 +91,13 @@ class Footer:
         with self.path.open("rb") as file:
             file.seek(offset)
             return file.read(length)
+
+
+def _names(field: pa.Field) -> Iterator[str]:
+    """The name of a field and of all below it."""
+    yield field.name
+    for i in range(field.type.num_fields):
+        yield from _names(field.type.field(i))
 
 
 def has_null(chunks: Iterable[pq.ColumnChunkMetaData]) -> bool | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from data_skip.expression import Call, Column, Expression, decode
 from data_skip.index import shown
-from data_skip.store.settings import HADOOP, SYSTEMS, ZONE, relevant
+from data_skip.store.settings import FIRST_PART, HADOOP, SYSTEMS, ZONE, relevant
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text")
 BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
@@ -45,7 +45,15 @@ def reader_of(description: Mapping[str, Any], settings: Settings, trees: Iterabl
     if format_ == "parquet" and any('"timestamp"' in json.dumps(type_) for _, type_, *_ in columns):
         # Old calendars' moments are told by the clock of the JVM's zone, where the file does not name another.
         reader["session"] = _together([{**session, ZONE: found[ZONE]} for session, found in zip(sessions, settings(HADOOP), strict=True)])
+    if format_ == "csv" and options.get("header", "false") != "false" and not _read_whole(reader):
+        parts = [{key: found[key] for key in FIRST_PART if key in found} for found in settings(HADOOP)]
+        reader["session"] = _together([{**session, **part} for session, part in zip(sessions, parts, strict=True)])
     return {**reader, "columns": columns}
+
+
+def _read_whole(reader: Mapping[str, Any]) -> bool:
+    """Whether a file of text is never cut into parts."""
+    return bool(reader["options"].get("wholetext" if reader["format"] == "text" else "multiline") == "true")
 
 
 def _counts(option: str) -> bool:
@@ -83,7 +91,15 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return f"the schema at avroSchemaUrl={options['avroschemaurl']!r} may change; give it as avroSchema"
     if reader["format"] == "avro" and options.get("positionalfieldmatching", "false") != "false":
         return "positionalFieldMatching=true counts positions among the columns that a query asks for, so that each reads other values"
+    separator = options.get("linesep", "")
+    if reader["format"] in BY_POSITION and not _read_whole(reader) and _overlaps_itself(separator):
+        return f"lineSep={separator!r} may overlap itself, so that which lines a file has depends on the parts in which it is read"
     return ""
+
+
+def _overlaps_itself(separator: str) -> bool:
+    """Whether an end of a separator is its beginning as well, as of `||`: in `|||` it is found at either place."""
+    return any(separator.startswith(separator[i:]) for i in range(1, len(separator)))
 
 
 def _plain(value: str) -> str:

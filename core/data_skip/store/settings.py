@@ -238,6 +238,8 @@ HADOOP_WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
 SYSTEMS = ("fs.", "dfs.", "parquet.encryption.", "parquet.crypto.")  # options of a reader that fetch the bytes, and may be secrets
 
 ZONE = "user.timezone"  # of the JVM
+# How small the first part of a file may be. Its header is left out there only, wherever comments and empty lines have moved it.
+FIRST_PART = (f"{SQL}files.maxPartitionBytes", f"{SQL}files.openCostInBytes")
 
 # Told of every session, with their values: at different defaults by machine, environment or version of Spark.
 EFFECTIVE_IN_EXPRESSIONS = (
@@ -245,6 +247,8 @@ EFFECTIVE_IN_EXPRESSIONS = (
     f"{SQL}ansi.enabled",
     f"{SQL}legacy.timeParserPolicy",
     ZONE,
+    "user.locale",  # of the JVM: upper('i') is 'I', beside a letter beyond ASCII and in Turkish 'İ'
+    "java.specification.version",  # digits of doubles as text, tables of Unicode
     "spark.version",
 )
 EFFECTIVE_IN_FORMATS: Mapping[str, tuple[str, ...]] = {

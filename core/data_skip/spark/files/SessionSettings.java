@@ -46,6 +46,8 @@ public final class SessionSettings {
     result.put("spark.sql.ansi.enabled", String.valueOf(conf.ansiEnabled()));
     result.put("spark.sql.legacy.timeParserPolicy", conf.getConfString("spark.sql.legacy.timeParserPolicy").toUpperCase(java.util.Locale.ROOT));
     result.put("user.timezone", java.util.TimeZone.getDefault().getID());
+    result.put("user.locale", java.util.Locale.getDefault().toLanguageTag());
+    result.put("java.specification.version", System.getProperty("java.specification.version"));
     String[] version = org.apache.spark.package$.MODULE$.SPARK_VERSION().split("\\.");
     result.put("spark.version", version[0] + "." + version[1]);
     return result;
