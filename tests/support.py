@@ -6,7 +6,8 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -31,6 +32,7 @@ class Lake:
         self._viewed: DataFrame | None = None
         self._view: int | None = None  # what the session knows of the view `t` that is made of it
         self._state, self._rows = "", None
+        self.ran = False  # whether a query ran since the files and the settings are what they are
         folder.mkdir(parents=True, exist_ok=True)
 
     def file(self, name: str, columns: Mapping[str, Any] | pa.Table) -> Path:
@@ -86,7 +88,7 @@ class Lake:
         sql = f"SELECT * FROM t WHERE {where}"
         holding = self.holding(where)
         scans = [] if holding is None else self.skipping.jvm.scans(self.spark.sql(sql))
-        if holding is None or not scans:
+        if holding is None or not scans or (not self.ran and not self._runs(where)):
             return self.query(sql, read, errors=errors).scans[-1]
         report = self.skipping.decide(listing := Listing.now(scans[-1]))
         assert errors or not report.errors, report.errors
@@ -95,18 +97,28 @@ class Lake:
         assert read is None or kept == set(read), f"{sql}\n{report}"
         return report
 
+    def _runs(self, where: str) -> bool:
+        """Whether a query with skipping gives the rows at hand. Where not, it is for plain Spark's own run to say which are right."""
+        assert self._rows is not None
+        try:
+            with self.skipping.disabled():
+                expected = rows_of(self._rows.where(where).drop(FILE))
+            self.ran = rows_of(self.spark.sql(f"SELECT * FROM t WHERE {where}")) == expected
+        except ValueError:  # a time that Python cannot hold
+            self.ran = False
+        return self.ran
+
     def holding(self, where: str) -> set[str] | None:
         """The files that hold a row of `t` for which a predicate is true, as plain Spark evaluates it over rows at hand.
 
-        None where the predicate has to run: it is the first about these files, or tells something else where nothing is read.
+        None where the predicate has to run: it tells something else where nothing is read.
         """
         if _OF_A_RUN.search(where) or self._viewed is None or self._view != self._known_view():
             return None
         if (state := self._state_of_files()) != self._state:
-            self._state, self._rows = state, None
-            return None
+            self._state, self._rows, self.ran = state, None, False
         try:
-            with self.skipping.disabled():
+            with self.skipping.disabled(), settings_of(self.spark, INTERPRETED):
                 if self._rows is None:
                     self._rows = at_hand(self._viewed)
                 found = self._rows.where(where).selectExpr(f"`{FILE}`").collect()
@@ -165,6 +177,23 @@ class Lake:
 # What is another value where rows are at hand, or no predicate.
 _OF_A_RUN = re.compile(r"(?i)select|input_file|_metadata|rand|uuid|shuffle|partition_id|monotonically|\blimit\b|\border\b|\bgroup\b|--")
 FILE = "file of the row"
+INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN"}  # of few rows: to compile takes longer
+
+
+@contextmanager
+def settings_of(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    """Within, the session has these settings."""
+    before = {key: spark.conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)
 
 
 def at_hand(frame: DataFrame, file: str = "file_path") -> DataFrame:

@@ -64,7 +64,10 @@ class Footer:
         return [self.metadata.row_group(group).column(found[0]) for group in range(self.metadata.num_row_groups)]
 
     def _has_dotted_name(self) -> bool:
-        return any("." in name for field in self.metadata.schema.to_arrow_schema() for name in _names(field))
+        try:
+            return any("." in name for field in self.metadata.schema.to_arrow_schema() for name in _names(field))
+        except pa.ArrowException:  # a type that pyarrow does not know
+            return True
 
     def _stored_as_spark_does(self, column: pq.ColumnSchema, type_: str) -> bool:
         if type_ in TIMES and not self._modern_spark():

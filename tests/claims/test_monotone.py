@@ -14,7 +14,7 @@ from data_skip.data_types import FRACTIONAL, INTEGRAL
 from data_skip.proofs.monotone import CASTS, RULES
 from tests.claims.families import CLOCKS, DECIMALS, MOMENTS, TYPES, ZONES
 from tests.claims.lab import Findings, Lab
-from tests.differential.truth import settings_of
+from tests.support import settings_of
 
 SIZE = int(os.environ.get("DATA_SKIP_CLAIMS", "1"))
 SEED = int(os.environ.get("DATA_SKIP_SEED", "0"))

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from data_skip import Skipping
 from tests.claims.registry import Registry, examples
-from tests.differential.truth import settings_of
+from tests.support import settings_of
 
 SIZE = int(os.environ.get("DATA_SKIP_CLAIMS", "1"))
 SEED = int(os.environ.get("DATA_SKIP_SEED", "0"))

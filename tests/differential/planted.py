@@ -23,8 +23,8 @@ from data_skip.expression import Literal
 from data_skip.filters import Indexes
 from data_skip.index import Record
 from tests.differential.planting import planted
-from tests.differential.truth import UNSIMPLIFIED, Truth, kept_files, settings_of
-from tests.support import Lake, aged
+from tests.differential.truth import UNSIMPLIFIED, Truth, kept_files
+from tests.support import Lake, aged, settings_of
 
 NAN = float("nan")
 HIGHEST = "\U0010ffff" * 200  # no string is above all that begin with 128 of these

@@ -27,9 +27,9 @@ from pyspark.sql import functions as F
 from data_skip import BloomFilter, GapList, Hybrid, Index, MinMax, Prefix, Skipping, Suffix, ValueList
 from tests.differential.predicates import Leaves, Predicate, every_kind, trees
 from tests.differential.tables import RandomTable, drawn, random_file, tables
-from tests.differential.truth import UNSIMPLIFIED, Truth, settings_of
+from tests.differential.truth import UNSIMPLIFIED, Truth
 from tests.differential.values import COLUMNS, STRINGS
-from tests.support import Lake, aged, same_size
+from tests.support import Lake, aged, same_size, settings_of
 
 EXAMPLES = int(os.environ.get("DATA_SKIP_EXAMPLES", "1000"))
 SEED = int(os.environ.get("DATA_SKIP_SEED", random.randrange(10**6) if "DATA_SKIP_EXAMPLES" in os.environ else 0))

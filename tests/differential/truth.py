@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from data_skip import Skipping
@@ -34,22 +33,6 @@ UNSIMPLIFIED = {
         )
     )
 }
-
-
-@contextmanager
-def settings_of(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    """Within, the session has these settings."""
-    before = {key: spark.conf.get(key, None) for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
 
 
 def kept_files(skipping: Skipping, frame: DataFrame, predicate: str, errors: bool = False) -> tuple[set[str], set[str], str] | None:

@@ -23,9 +23,9 @@ from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping
 from tests.differential.predicates import Predicate
-from tests.differential.truth import Truth, kept_files, settings_of
+from tests.differential.truth import Truth, kept_files
 from tests.falsifiable.functions import BY_COLUMN
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 ZONES = ("America/New_York", "Australia/Lord_Howe", "America/St_Johns")
 DAY, SECOND = 86_400_000_000, 1_000_000

@@ -10,8 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import BloomFilter, Skipping, ValueList
-from tests.differential.truth import settings_of
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 START = datetime(2024, 3, 8, tzinfo=timezone.utc)
 ZONE = "America/New_York"  # whose clocks change on 2024-03-10

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from data_skip import DataSkipError, MinMax, Prefix, ValueList
-from tests.differential.truth import settings_of
-from tests.support import Lake, aged
+from tests.support import Lake, aged, settings_of
 
 STRUCT = pa.struct([("b", pa.int64())])
 

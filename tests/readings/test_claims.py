@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from data_skip import Index, MinMax, ValueList
-from tests.differential.truth import settings_of
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 ANSI = "spark.sql.ansi.enabled"
 

@@ -9,8 +9,7 @@ import pytest
 
 from data_skip import BloomFilter, MinMax, ValueList
 from data_skip.errors import DataSkipError
-from tests.differential.truth import settings_of
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 ZONE = "spark.sql.session.timeZone"
 POLICY = "spark.sql.legacy.timeParserPolicy"

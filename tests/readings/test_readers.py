@@ -15,8 +15,7 @@ from data_skip.building import indexing
 from data_skip.store import FileKey
 from data_skip.store.definition import Definition, difference
 from data_skip.store.settings import OF_ALL, OF_EXPRESSIONS, OF_FORMATS, SQL, WITHOUT_EFFECT, matches_any, matters, unclassified
-from tests.differential.truth import settings_of
-from tests.support import Lake, aged
+from tests.support import Lake, aged, settings_of
 
 
 def text(lake: Lake, name: str, *lines: str) -> Path:

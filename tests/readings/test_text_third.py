@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from data_skip import MinMax
-from tests.differential.truth import settings_of
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 POLICY = "spark.sql.legacy.timeParserPolicy"
 ZONE = "spark.sql.session.timeZone"

@@ -11,8 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from data_skip import DataSkipError, MinMax, Prefix, ValueList
-from tests.differential.truth import settings_of
-from tests.support import Lake, aged
+from tests.support import Lake, aged, settings_of
 
 
 @pytest.fixture
