@@ -11,14 +11,13 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import and_, or_
+from operator import or_
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from data_skip.index import Index, Record
 
@@ -189,8 +188,8 @@ def with_expressions(
 
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
     columns that a query reads, so every column is asked for here, and a file with such a record is refused.
-    undated: whether times of a row may have been read as ones of today; see `of_today`.
-    held: what some row of a file must have; see `holds`.
+    undated: whether times of a row may have been read as ones of today; see doubts.py.
+    held: what some row of a file must have; see doubts.py.
     """
     refused, read_all = F.lit(False), F.lit(False)
     if malformed:
@@ -204,40 +203,3 @@ def with_expressions(
     return frame.select(
         F.col(FILE), refused.alias(REFUSED), doubtful.alias(UNDATED), read_all.alias(READ_ALL), whole.alias(WHOLE), known, *expressions
     )
-
-
-def holds(value: Column, type_: DataType) -> Column:
-    """Whether some struct inside of a value has a field that is not NULL, wherever its type has structs.
-
-    Where a Parquet file lacks all fields of a struct that a query asks for, Spark's reader takes the struct, and arrays and maps of it,
-    for NULL; where the query asks for one more that is there, it does not. So without such a value nothing is known of the file.
-    """
-    if isinstance(type_, StructType):
-        fields = [(holds(value.getField(field.name), field.dataType), field.dataType) for field in type_]
-        nested = [held for held, part in fields if "struct<" in part.simpleString()]  # each is left out by itself
-        return reduce(and_, nested, reduce(or_, (held for held, _ in fields), F.lit(False)))
-    if isinstance(type_, MapType):
-        return holds(F.map_values(value), ArrayType(type_.valueType)) & holds(F.map_keys(value), ArrayType(type_.keyType))
-    if isinstance(type_, ArrayType):
-        return F.coalesce(F.exists(value, lambda element: holds(element, type_.elementType)), F.lit(False))
-    return value.isNotNull()
-
-
-def of_today(value: Column, type_: DataType, elsewhere: bool) -> Column:
-    """Whether a timestamp, or one inside of a value, is of the day on which it is read.
-
-    A reader of text takes a time without a date for one of today: nobody can tell, and tomorrow it is another. Reading may go on past
-    midnight. elsewhere: text is read in another zone than the session's, where it may be another day.
-    """
-    if isinstance(type_, TimestampType):
-        days = F.datediff(F.to_date(value), F.current_date())
-        return F.coalesce(days.between(-1, 2) if elsewhere else days.between(0, 1), F.lit(False))
-    if isinstance(type_, StructType):
-        parts = [of_today(value.getField(field.name), field.dataType, elsewhere) for field in type_ if "timestamp" in field.dataType.json()]
-        return reduce(or_, parts, F.lit(False))
-    if isinstance(type_, MapType):
-        keys = of_today(F.map_keys(value), ArrayType(type_.keyType), elsewhere)
-        return keys | of_today(F.map_values(value), ArrayType(type_.valueType), elsewhere)
-    if isinstance(type_, ArrayType) and "timestamp" in type_.elementType.json():
-        return F.coalesce(F.exists(value, lambda element: of_today(element, type_.elementType, elsewhere)), F.lit(False))
-    return F.lit(False)

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import and_, or_
 from time import sleep
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import PySparkException
-from pyspark.sql import Column as Values
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, StructType
 
 from data_skip.building.binding import Binding
-from data_skip.building.collect import FILE, Collected, collect, holds, of_today, with_expressions
-from data_skip.building.lifting import has_fields, lift
+from data_skip.building.collect import FILE, Collected, collect, with_expressions
+from data_skip.building.doubts import columns_by_field, fields_held, has_fields, times_of_text, undated
+from data_skip.building.lifting import lift
 from data_skip.building.progress import progress_bar
 from data_skip.building.source import TableState
 from data_skip.clause import Mask
 from data_skip.errors import DataSkipError
-from data_skip.expression import Column
 from data_skip.files.listing import Listing
 from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
@@ -35,7 +28,6 @@ from data_skip.store import FileKey, Places
 from data_skip.store.definition import WITH_MALFORMED, malformed_column
 from data_skip.store.delta import definition_field
 
-BY_FIELD = ("parquet", "orc")  # whose readers leave out fields of structs that a query does not ask for
 MALFORMED = "data_skip_malformed"
 _HOUR = 3_600_000
 _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
@@ -186,68 +178,19 @@ def _read(
     listing.keep_only(wanted)
     frame = target.jvm.restricted(state.frame, listing.java, malformed, FILE)
     failures: dict[Index, str] = {}
-    doubtful = _held(frame, bindings)
+    doubtful = fields_held(frame, bindings)
     try:
-        rows = with_expressions(frame, indexes, malformed, _undated(frame, bindings), list(doubtful.values()))
+        rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
         found = collect(rows, indexes, failures)
     except SPARK_ERRORS as error:
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
     paths = listing.paths if doubtful else []
     for number, file in found.items():
         for i, held in zip(doubtful, file.held, strict=True):
-            if not held and not has_fields(paths[number], _columns(bindings[i]), reader):
+            if not held and not has_fields(paths[number], columns_by_field(bindings[i]), reader):
                 file.records[i] = None
     report.unknown = {str(index): error for index, error in failures.items()}
     return found
-
-
-def _times_of_text(binding: Binding) -> list[str]:
-    """The columns that an index reads in which a reader of text may find a time without a date: those that hold timestamps."""
-    reader = binding.definition.reader
-    paths = {node.path for tree in binding.definition.bound_expressions() for node in tree.walk() if isinstance(node, Column)}
-    dated = (
-        {name for name, type_, *_ in reader["columns"] if '"timestamp"' in json.dumps(type_)}
-        if reader["format"] in WITH_MALFORMED
-        else set()
-    )
-    return sorted(dated & {path[0] for path in paths})
-
-
-def _undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:
-    """Whether a row has a time of today in one of these columns."""
-    elsewhere = "timezone" in bindings[0].definition.reader["options"]
-    names = sorted({name for binding in bindings for name in _times_of_text(binding)})
-    return reduce(or_, (of_today(F.col(f"`{name}`"), frame.schema[name].dataType, elsewhere) for name in names), F.lit(False))
-
-
-def _held(frame: DataFrame, bindings: Sequence[Binding]) -> dict[int, Values]:
-    """By the places of indexes that read structs of which a file may lack a field: whether a row shows that it does not. See `holds`."""
-    shown = {i: [s for column in _columns(binding) if (s := _shown(frame, column)) is not None] for i, binding in enumerate(bindings)}
-    return {i: reduce(and_, conditions) for i, conditions in shown.items() if conditions}
-
-
-def _columns(binding: Binding) -> list[Column]:
-    if binding.definition.reader["format"] not in BY_FIELD:
-        return []
-    trees = binding.definition.bound_expressions()
-    return sorted({node for tree in trees for node in tree.walk() if isinstance(node, Column)}, key=str)
-
-
-def _shown(frame: DataFrame, column: Column) -> Values | None:
-    """Whether a row shows that its file holds a column; None of one without structs, and of a field that is in no array: it matters not."""
-    try:
-        type_: DataType = frame.schema
-        through_array = False
-        for name in column.path:
-            while isinstance(type_, ArrayType):
-                type_, through_array = type_.elementType, True
-            assert isinstance(type_, StructType)
-            type_ = type_[name].dataType
-        if not through_array and "struct<" not in column.type:
-            return None
-        return holds(F.col(".".join(f"`{name}`" for name in column.path)), DataType.fromDDL(column.type))
-    except (AssertionError, KeyError, PySparkException):
-        return None if "struct<" not in column.type and len(column.path) == 1 else F.lit(False)
 
 
 def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
@@ -261,7 +204,7 @@ def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequ
     columns = {}
     for i, binding in enumerate(bindings):
         index, type_ = binding.index, binding.record_type
-        undated = bool(_times_of_text(binding))
+        undated = bool(times_of_text(binding))
         records = [
             None if undated and file.undated else {} if file.refused or file.records[i] is None else file.records[i] for _, file in rows
         ]

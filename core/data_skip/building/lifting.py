@@ -6,7 +6,7 @@ files, that is: others are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -15,10 +15,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from data_skip.building.collect import Collected
-from data_skip.expression import Column, Expression
+from data_skip.expression import Expression
 from data_skip.footer import Footer
 from data_skip.index import Index, Record
 from data_skip.proofs.elements import indexed
@@ -30,9 +29,9 @@ _THREADS = 8
 def lift(uris: Mapping[int, str], definitions: Mapping[Index, Definition]) -> dict[int, Collected]:
     """The records of those files that need not be read, by the numbers that the files are given with."""
     readers = [definition.reader for definition in definitions.values()]
-    if not all(_lifts(index) for index in definitions) or any(not _by_name_from_parquet(reader) for reader in readers):
+    if not all(_lifts(index) for index in definitions) or any(not by_name_from_parquet(reader) for reader in readers):
         return {}
-    local = {i: _local(uri) for i, uri in uris.items() if uri.startswith("file:")}
+    local = {i: local(uri) for i, uri in uris.items() if uri.startswith("file:")}
     trees = {index: indexed(definition.bound_expressions()) for index, definition in definitions.items()}
     with ThreadPoolExecutor(_THREADS) as pool:
         lifted = pool.map(partial(_lift_one, trees=trees), local.values())
@@ -44,7 +43,8 @@ def _lifts(index: Index) -> bool:
     return own is not Index.lift
 
 
-def _by_name_from_parquet(reader: Mapping[str, Any]) -> bool:
+def by_name_from_parquet(reader: Mapping[str, Any]) -> bool:
+    """Whether a table's columns are those of its Parquet files that have their names."""
     return bool(reader["format"] == "parquet" and reader["session"].get("spark.sql.parquet.fieldId.read.enabled") != "true")
 
 
@@ -61,35 +61,6 @@ def _lift_one(path: Path, trees: Mapping[Index, tuple[Expression, ...]]) -> Coll
         return None
 
 
-def has_fields(uri: str, columns: Iterable[Column], reader: Mapping[str, Any]) -> bool:
-    """Whether a file surely has columns with all fields of their types, as its footer tells; False where that cannot be told from here."""
-    if not uri.startswith("file:") or not _by_name_from_parquet(reader):
-        return False
-    try:
-        schema = pq.read_schema(_local(uri))
-    except (OSError, pa.ArrowException):
-        return False
-    return all(_has(pa.struct(list(schema)), column.path, DataType.fromDDL(column.type)) for column in columns)
-
-
-def _has(stored: pa.DataType, path: tuple[str, ...], type_: DataType) -> bool:
-    while path and pa.types.is_list(stored) and isinstance(type_, ArrayType):  # a field of the elements is an array of fields
-        stored, type_ = stored.value_type, type_.elementType
-    if path:
-        return pa.types.is_struct(stored) and _has_field(stored, path[0], path[1:], type_)
-    if isinstance(type_, ArrayType):
-        return pa.types.is_list(stored) and _has(stored.value_type, (), type_.elementType)
-    if isinstance(type_, MapType):
-        return pa.types.is_map(stored) and _has(stored.key_type, (), type_.keyType) and _has(stored.item_type, (), type_.valueType)
-    if isinstance(type_, StructType):
-        return pa.types.is_struct(stored) and all(_has_field(stored, field.name, (), field.dataType) for field in type_)
-    return True
-
-
-def _has_field(stored: pa.StructType, name: str, path: tuple[str, ...], type_: DataType) -> bool:
-    places = stored.get_all_field_indices(name)
-    return len(places) == 1 and _has(stored.field(places[0]).type, path, type_)
-
-
-def _local(uri: str) -> Path:
+def local(uri: str) -> Path:
+    """The path of a `file:` URI."""
     return Path(unquote(uri.removeprefix("file:")))

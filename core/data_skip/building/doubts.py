@@ -1,0 +1,149 @@
+"""Doubts about what a reader made of a file while it was indexed, since another query may make something else of it.
+
+A reader of text takes a time without a date for one of today; and one that leaves out fields which a query does not ask for takes a struct
+of which a file has none of them for NULL. Who has such a doubt is not indexed, or not until another day.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import and_, or_
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
+from pyspark.sql import Column as Values
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
+
+from data_skip.building.binding import Binding
+from data_skip.building.lifting import by_name_from_parquet, local
+from data_skip.expression import Column
+from data_skip.store.definition import WITH_MALFORMED
+
+BY_FIELD = ("parquet", "orc")  # whose readers leave out fields of structs that a query does not ask for
+
+
+def undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:
+    """Whether a row has a time of today in one of these columns."""
+    elsewhere = "timezone" in bindings[0].definition.reader["options"]
+    names = sorted({name for binding in bindings for name in times_of_text(binding)})
+    return reduce(or_, (_of_today(F.col(f"`{name}`"), frame.schema[name].dataType, elsewhere) for name in names), F.lit(False))
+
+
+def times_of_text(binding: Binding) -> list[str]:
+    """The columns that an index reads in which a reader of text may find a time without a date: those that hold timestamps."""
+    reader = binding.definition.reader
+    paths = {node.path for tree in binding.definition.bound_expressions() for node in tree.walk() if isinstance(node, Column)}
+    dated = (
+        {name for name, type_, *_ in reader["columns"] if '"timestamp"' in json.dumps(type_)}
+        if reader["format"] in WITH_MALFORMED
+        else set()
+    )
+    return sorted(dated & {path[0] for path in paths})
+
+
+def _of_today(value: Values, type_: DataType, elsewhere: bool) -> Values:
+    """Whether a timestamp, or one inside of a value, is of the day on which it is read.
+
+    A reader of text takes a time without a date for one of today: nobody can tell, and tomorrow it is another. Reading may go on past
+    midnight. elsewhere: text is read in another zone than the session's, where it may be another day.
+    """
+    if isinstance(type_, TimestampType):
+        days = F.datediff(F.to_date(value), F.current_date())
+        return F.coalesce(days.between(-1, 2) if elsewhere else days.between(0, 1), F.lit(False))
+    if isinstance(type_, StructType):
+        parts = [
+            _of_today(value.getField(field.name), field.dataType, elsewhere) for field in type_ if "timestamp" in field.dataType.json()
+        ]
+        return reduce(or_, parts, F.lit(False))
+    if isinstance(type_, MapType):
+        keys = _of_today(F.map_keys(value), ArrayType(type_.keyType), elsewhere)
+        return keys | _of_today(F.map_values(value), ArrayType(type_.valueType), elsewhere)
+    if isinstance(type_, ArrayType) and "timestamp" in type_.elementType.json():
+        return F.coalesce(F.exists(value, lambda element: _of_today(element, type_.elementType, elsewhere)), F.lit(False))
+    return F.lit(False)
+
+
+def fields_held(frame: DataFrame, bindings: Sequence[Binding]) -> dict[int, Values]:
+    """By the places of indexes that read structs of which a file may lack a field: whether a row shows that it does not. See `_holds`."""
+    shown = {
+        i: [s for column in columns_by_field(binding) if (s := _shown(frame, column)) is not None] for i, binding in enumerate(bindings)
+    }
+    return {i: reduce(and_, conditions) for i, conditions in shown.items() if conditions}
+
+
+def columns_by_field(binding: Binding) -> list[Column]:
+    """The columns that an index reads, where the reader leaves out fields of structs; else none."""
+    if binding.definition.reader["format"] not in BY_FIELD:
+        return []
+    trees = binding.definition.bound_expressions()
+    return sorted({node for tree in trees for node in tree.walk() if isinstance(node, Column)}, key=str)
+
+
+def _shown(frame: DataFrame, column: Column) -> Values | None:
+    """Whether a row shows that its file holds a column; None of one without structs, and of a field that is in no array: it matters not."""
+    try:
+        type_: DataType = frame.schema
+        through_array = False
+        for name in column.path:
+            while isinstance(type_, ArrayType):
+                type_, through_array = type_.elementType, True
+            assert isinstance(type_, StructType)
+            type_ = type_[name].dataType
+        if not through_array and "struct<" not in column.type:
+            return None
+        return _holds(F.col(".".join(f"`{name}`" for name in column.path)), DataType.fromDDL(column.type))
+    except (AssertionError, KeyError, PySparkException):
+        return None if "struct<" not in column.type and len(column.path) == 1 else F.lit(False)
+
+
+def _holds(value: Values, type_: DataType) -> Values:
+    """Whether some struct inside of a value has a field that is not NULL, wherever its type has structs.
+
+    Where a Parquet file lacks all fields of a struct that a query asks for, Spark's reader takes the struct, and arrays and maps of it,
+    for NULL; where the query asks for one more that is there, it does not. So without such a value nothing is known of the file.
+    """
+    if isinstance(type_, StructType):
+        fields = [(_holds(value.getField(field.name), field.dataType), field.dataType) for field in type_]
+        nested = [held for held, part in fields if "struct<" in part.simpleString()]  # each is left out by itself
+        return reduce(and_, nested, reduce(or_, (held for held, _ in fields), F.lit(False)))
+    if isinstance(type_, MapType):
+        return _holds(F.map_values(value), ArrayType(type_.valueType)) & _holds(F.map_keys(value), ArrayType(type_.keyType))
+    if isinstance(type_, ArrayType):
+        return F.coalesce(F.exists(value, lambda element: _holds(element, type_.elementType)), F.lit(False))
+    return value.isNotNull()
+
+
+def has_fields(uri: str, columns: Iterable[Column], reader: Mapping[str, Any]) -> bool:
+    """Whether a file surely has columns with all fields of their types, as its footer tells; False where that cannot be told from here."""
+    if not uri.startswith("file:") or not by_name_from_parquet(reader):
+        return False
+    try:
+        schema = pq.read_schema(local(uri))
+    except (OSError, pa.ArrowException):
+        return False
+    return all(_has(pa.struct(list(schema)), column.path, DataType.fromDDL(column.type)) for column in columns)
+
+
+def _has(stored: pa.DataType, path: tuple[str, ...], type_: DataType) -> bool:
+    while path and pa.types.is_list(stored) and isinstance(type_, ArrayType):  # a field of the elements is an array of fields
+        stored, type_ = stored.value_type, type_.elementType
+    if path:
+        return pa.types.is_struct(stored) and _has_field(stored, path[0], path[1:], type_)
+    if isinstance(type_, ArrayType):
+        return pa.types.is_list(stored) and _has(stored.value_type, (), type_.elementType)
+    if isinstance(type_, MapType):
+        return pa.types.is_map(stored) and _has(stored.key_type, (), type_.keyType) and _has(stored.item_type, (), type_.valueType)
+    if isinstance(type_, StructType):
+        return pa.types.is_struct(stored) and all(_has_field(stored, field.name, (), field.dataType) for field in type_)
+    return True
+
+
+def _has_field(stored: pa.StructType, name: str, path: tuple[str, ...], type_: DataType) -> bool:
+    places = stored.get_all_field_indices(name)
+    return len(places) == 1 and _has(stored.field(places[0]).type, path, type_)
