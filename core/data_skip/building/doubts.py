@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from data_skip.building.binding import Binding
-from data_skip.building.lifting import by_name_from_parquet, local
+from data_skip.building.lifting import by_name_from_parquet, local_path
 from data_skip.expression import Column
 from data_skip.store.definition import WITH_MALFORMED
 
@@ -124,7 +124,7 @@ def has_fields(uri: str, columns: Iterable[Column], reader: Mapping[str, Any]) -
     if not uri.startswith("file:") or not by_name_from_parquet(reader):
         return False
     try:
-        schema = pq.read_schema(local(uri))
+        schema = pq.read_schema(local_path(uri))
     except (OSError, pa.ArrowException):
         return False
     return all(_has(pa.struct(list(schema)), column.path, DataType.fromDDL(column.type)) for column in columns)

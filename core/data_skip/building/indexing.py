@@ -204,9 +204,9 @@ def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequ
     columns = {}
     for i, binding in enumerate(bindings):
         index, type_ = binding.index, binding.record_type
-        undated = bool(times_of_text(binding))
+        dated = bool(times_of_text(binding))
         records = [
-            None if undated and file.undated else {} if file.refused or file.records[i] is None else file.records[i] for _, file in rows
+            None if dated and file.undated else {} if file.refused or file.records[i] is None else file.records[i] for _, file in rows
         ]
         column, why = as_column(records, type_)
         if why:

@@ -31,7 +31,7 @@ def lift(uris: Mapping[int, str], definitions: Mapping[Index, Definition]) -> di
     readers = [definition.reader for definition in definitions.values()]
     if not all(_lifts(index) for index in definitions) or any(not by_name_from_parquet(reader) for reader in readers):
         return {}
-    local = {i: local(uri) for i, uri in uris.items() if uri.startswith("file:")}
+    local = {i: local_path(uri) for i, uri in uris.items() if uri.startswith("file:")}
     trees = {index: indexed(definition.bound_expressions()) for index, definition in definitions.items()}
     with ThreadPoolExecutor(_THREADS) as pool:
         lifted = pool.map(partial(_lift_one, trees=trees), local.values())
@@ -61,6 +61,6 @@ def _lift_one(path: Path, trees: Mapping[Index, tuple[Expression, ...]]) -> Coll
         return None
 
 
-def local(uri: str) -> Path:
+def local_path(uri: str) -> Path:
     """The path of a `file:` URI."""
     return Path(unquote(uri.removeprefix("file:")))
