@@ -316,13 +316,13 @@ def trees(leaves: Leaves) -> st.SearchStrategy[Predicate]:
     return st.one_of(leaf, leaf.map(negated), st.recursive(leaf, deeper, max_leaves=12), st.recursive(leaf, deeper, max_leaves=12))
 
 
-def every_kind(leaves: Leaves, number: int) -> list[Predicate]:
-    """Every kind of predicate a few times, on different columns if it can be, and NOT of it."""
+def every_kind(leaves: Leaves, number: int, columns: int = 3) -> list[Predicate]:
+    """Every kind of predicate a few times, on that many different columns if it can be, and NOT of it."""
     found: dict[str, Predicate] = {}
     for kind in sorted({kind for column in leaves.columns for kind in leaves.kinds(column)}):
         able = [column for column in leaves.columns if kind in leaves.kinds(column)]
-        chosen = Random(f"{kind}{number}").sample(able, min(3, len(able)))
-        times = 1 if len(able) > 3 else 2
+        chosen = Random(f"{kind}{number}").sample(able, min(columns, len(able)))
+        times = 1 if len(able) > columns else 2
         for predicates in drawn(st.tuples(*(leaves.of(kind, column) for column in chosen)), 4, number)[-times:]:
             found |= {predicate.sql: predicate for predicate in predicates}
     return [form for predicate in found.values() for form in (predicate, negated(predicate))]
