@@ -63,7 +63,9 @@ public final class RuntimeFilter {
       boolean aboutBoth = meets(part, mine.outputSet()) && meets(part, other.outputSet());
       if (aboutBoth && part.deterministic() && !holds(part, PlanExpression.class)) both.add(part);
     }
-    return both.isEmpty() ? null : new RuntimeFilter(both, other, false, SmallSide.unrepeatable(other));
+    if (both.isEmpty()) return null;
+    String unrepeatable = SmallSide.unrepeatable(other);
+    return new RuntimeFilter(both, other, false, unrepeatable == null ? SmallSide.dependsOnColumns(other) : unrepeatable);
   }
 
   /** A predicate that compares with an uncorrelated scalar sub-query; null for another. */

@@ -161,6 +161,28 @@ public final class SmallSide {
     return null;
   }
 
+  /**
+   * Why a plan may give other rows where fewer of its columns are asked for, as for the keys of a join; null where it gives the same. A
+   * reader of text finds a record malformed by the columns that it parses: then it drops the record, or fills a column of its own.
+   */
+  public static String dependsOnColumns(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
+      HadoopFsRelation files = (HadoopFsRelation) ((LogicalRelation) plan).relation();
+      java.util.Map options = new java.util.TreeMap(String.CASE_INSENSITIVE_ORDER);
+      options.putAll(scala.jdk.javaapi.CollectionConverters.asJava(files.options()));
+      Object malformed = options.get("columnNameOfCorruptRecord");
+      if (malformed == null) malformed = ((SparkSession) files.sparkSession()).sessionState().conf().columnNameOfCorruptRecord();
+      boolean drops = "DROPMALFORMED".equalsIgnoreCase((String) options.get("mode"));
+      if (drops || files.dataSchema().getFieldIndex((String) malformed).isDefined()) return "which records are malformed depends on the columns read";
+    }
+    scala.collection.Iterator children = plan.children().iterator();
+    while (children.hasNext()) {
+      String why = dependsOnColumns((LogicalPlan) children.next());
+      if (why != null) return why;
+    }
+    return null;
+  }
+
   private static boolean hasReal(DataType type) {
     return type.existsRecursively(new scala.runtime.AbstractFunction1() {
       public Object apply(Object part) {
