@@ -150,7 +150,7 @@ public final class Generators {
     if (!bound.references().isEmpty()) return true;
     try {
       return Boolean.TRUE.equals(Plans.unshared(bound).eval(null));
-    } catch (Exception e) {
+    } catch (Throwable e) {
       return true;
     }
   }

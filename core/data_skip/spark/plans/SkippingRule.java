@@ -65,7 +65,7 @@ public final class SkippingRule extends Rule {
     if (!Plans.enabled(org.apache.spark.sql.internal.SQLConf.get())) return plan;
     try {
       return rewrite((LogicalPlan) plan, PushedDown.NOTHING);
-    } catch (RuntimeException unknown) {
+    } catch (Throwable unknown) {
       return plan; // a query that cannot be helped is left as it is
     }
   }
