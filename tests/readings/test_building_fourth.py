@@ -55,6 +55,29 @@ def test_a_default_is_evaluated_in_the_zone_of_the_query(lake: Lake) -> None:
         sql("DROP TABLE defaults")
 
 
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_fields_of_a_struct_with_a_default_depend_on_which_are_read(lake: Lake, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
+    """A file that lacks the struct: Spark gives a field another value where it reads that field alone than where it reads the struct."""
+    sql = lake.spark.sql
+    sql(f"CREATE TABLE struct_defaults (id int) USING {format} LOCATION '{lake.folder}'")
+    try:
+        sql("INSERT INTO struct_defaults VALUES (1)")
+        sql("ALTER TABLE struct_defaults ADD COLUMN st struct<a: int, b: int> DEFAULT named_struct('a', 1, 'b', 2)")
+        for path in lake.folder.glob("part-*"):
+            aged(path)
+        table = lake.skipping.table("struct_defaults")
+        with pytest.raises(DataSkipError, match="a struct with a DEFAULT"):
+            table.create_index(MinMax("st.b"))
+        table.create_index(MinMax("id"))
+        with monkeypatch.context() as patch:  # as data-skip collected before
+            patch.setattr(binding, "unsure", lambda reader: "")
+            table.create_index(MinMax("st.b"))
+        lake.query("SELECT * FROM struct_defaults WHERE st.b = 2")
+        assert lake.query("SELECT * FROM struct_defaults WHERE id = 2").scans[-1].files_read == 0
+    finally:
+        sql("DROP TABLE struct_defaults")
+
+
 @pytest.mark.parametrize(
     "call", ["to_date(s, 'dd/MM/yy')", "unix_timestamp(s, 'd/M/y')", "to_timestamp(s, f)", "from_csv(s, 'd date', {}).d"]
 )

@@ -63,6 +63,14 @@ def header_may_move(reader: Mapping[str, Any]) -> bool:
     return bool(reader["format"] == "csv" and reader["options"].get("header", "false") != "false" and not _read_whole(reader))
 
 
+def _is_struct_with_default(column: Sequence[Any]) -> bool:
+    """Whether one of a reader's columns is, holds, or is a field of a struct that has a default for files that lack it."""
+    path, type_, *identities = column
+    return any(isinstance(part, str) for part in identities) and (
+        '"struct"' in json.dumps(type_) or (isinstance(path, list) and len(path) > 1)
+    )
+
+
 def _too_small(session: Mapping[str, str], key: str) -> str:
     """A setting of the sizes of parts that would cut files too small to collect them so; "" where it is not."""
     value = session.get(key, _DEFAULT)
@@ -109,6 +117,8 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return f"the schema at avroSchemaUrl={options['avroschemaurl']!r} may change; give it as avroSchema"
     if reader["format"] == "avro" and options.get("positionalfieldmatching", "false") != "false":
         return "positionalFieldMatching=true counts positions among the columns that a query asks for, so that each reads other values"
+    if reader["format"] in ("parquet", "orc") and (column := next(filter(_is_struct_with_default, reader["columns"]), None)):
+        return f"column {column[0]} is of a struct with a DEFAULT: Spark gives it other values where a query reads some of its fields only"
     if header_may_move(reader) and (small := next(filter(None, (_too_small(reader["session"] or {}, key) for key in FIRST_PART)), "")):
         return f"{small} may cut a CSV file before its header, which then is a row; at least {_LEAST_PART} bytes are known to do"
     separator = options.get("linesep", "")
