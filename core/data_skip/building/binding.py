@@ -19,7 +19,7 @@ from data_skip.errors import DataSkipError
 from data_skip.expression import Call, Column, Expression, decode
 from data_skip.index import Index
 from data_skip.proofs.elements import indexed
-from data_skip.proofs.steady import why_unsteady
+from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
@@ -55,8 +55,9 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm) -> Binding:
         types.append(selected.schema[0].dataType)
     if refusal := index.refuse(tuple(tree.type for tree in indexed(list(map(decode, trees))))):
         raise DataSkipError(f"{index} cannot be built: {refusal}")
-    reader = reader_of(scan.description, scan.settings, [decode(tree) for tree in trees])
-    if why := unsure(reader):
+    expressions = [decode(tree) for tree in trees]
+    reader = reader_of(scan.description, scan.settings, expressions)
+    if why := unsure(reader) or why_unsteady_as_read(expressions, reader):
         raise DataSkipError(f"{index} cannot be built: {why}")
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
     return Binding(index, definition, _record_type(index, types))

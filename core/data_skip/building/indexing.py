@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from time import sleep
 
@@ -24,8 +25,9 @@ from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
+from data_skip.spark.settings import smallest_parts
 from data_skip.store import FileKey, Places
-from data_skip.store.definition import WITH_MALFORMED, malformed_column
+from data_skip.store.definition import WITH_MALFORMED, header_may_move, malformed_column
 from data_skip.store.delta import definition_field
 
 MALFORMED = "data_skip_malformed"
@@ -179,9 +181,13 @@ def _read(
     frame = target.jvm.restricted(state.frame, listing.java, malformed, FILE)
     failures: dict[Index, str] = {}
     doubtful = fields_held(frame, bindings)
+    largest = max(size for (size, _), chosen in zip(listing.identities, wanted, strict=True) if chosen)
+    # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
+    parts = smallest_parts(frame.sparkSession, largest) if header_may_move(reader) else nullcontext()
     try:
         rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
-        found = collect(rows, indexes, failures)
+        with parts:
+            found = collect(rows, indexes, failures)
     except SPARK_ERRORS as error:
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
     paths = listing.paths if doubtful else []

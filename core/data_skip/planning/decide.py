@@ -20,7 +20,7 @@ from data_skip.planning.partitions import records as partition_records
 from data_skip.planning.reasons import why_no_clause, why_no_file
 from data_skip.planning.report import PredicateReport, ScanReport, human
 from data_skip.proofs.elements import indexed
-from data_skip.proofs.steady import why_unsteady
+from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition, difference, reader_of
@@ -159,7 +159,7 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
         trees = definition.bound_expressions()
         if index.column != column:
             notes.append(f"{definition} is not used: its column is {column}, not {index.column}")
-        elif why_not := why_unsteady(trees):
+        elif why_not := why_unsteady(trees) or why_unsteady_as_read(trees, definition.reader):
             notes.append(f"{definition} is not used: it {why_not}")
         elif why_not := difference(definition.reader, reader_of(scan.description, scan.settings, trees)):
             notes.append(f"{definition} is not used: {why_not}")

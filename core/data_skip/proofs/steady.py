@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from data_skip.data_types import INTEGRAL
-from data_skip.expression import Call, Column, Expression
+from data_skip.expression import Call, Column, Expression, Literal
+from data_skip.store.definition import why_of_this_year
 
 _PARSERS = ("Cast", "TryCast", "JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet", "TryVariantGet")
+_BY_PATTERN = ("GetTimestamp", "UnixTimestamp", "ToUnixTimestamp")
 _WITHOUT_DATE = re.compile(r"\b(string|char|varchar|variant|time)\b")
 _TIMESTAMP = re.compile(r"\btimestamp(_ltz)?\b")
 _BY_PANDAS = (101, 200, 204)  # Spark's PythonEvalType: rows by Arrow, series, iterators of series
@@ -19,6 +23,22 @@ def why_unsteady(trees: Iterable[Expression]) -> str:
     """Why a record of some index expressions says nothing about another query; "" where it does."""
     calls = [node for tree in trees for node in tree.walk() if isinstance(node, Call)]
     return next(filter(None, map(_why, calls)), "")
+
+
+def why_unsteady_as_read(trees: Iterable[Expression], reader: Mapping[str, Any]) -> str:
+    """As `why_unsteady`, where it depends on settings: those of the reader that the expressions are evaluated with."""
+    calls = [node for tree in trees for node in tree.walk() if isinstance(node, Call)]
+    return why_of_this_year((pattern for call in calls for pattern in _patterns(call)), reader)
+
+
+def _patterns(call: Call) -> Iterator[str]:
+    """The patterns by which a call parses text."""
+    if call.name in _BY_PATTERN:
+        pattern = call.operands[1]
+        yield str(pattern.value) if isinstance(pattern, Literal) else "y"  # of a column it may be any
+    elif call.name in _PARSERS:
+        options = json.loads(call.parameters).get("options")
+        yield from map(str, options.values()) if isinstance(options, dict) else ()
 
 
 def _why(call: Call) -> str:

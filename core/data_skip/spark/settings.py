@@ -19,3 +19,21 @@ def disabled(spark: SparkSession) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(ENABLED, before)
+
+
+@contextmanager
+def smallest_parts(spark: SparkSession, largest: int) -> Iterator[None]:
+    """Within, files of up to `largest` bytes are cut into parts as small as the session's settings allow for any number of files."""
+    key, conf = "spark.sql.files.maxPartitionBytes", spark._jsparkSession.sessionState().conf()
+    least, was_set, before = min(conf.filesMaxPartitionBytes(), conf.filesOpenCostInBytes()), conf.contains(key), spark.conf.get(key)
+    if largest <= least:
+        yield
+        return
+    spark.conf.set(key, str(least))
+    try:
+        yield
+    finally:
+        if was_set:
+            spark.conf.set(key, str(before))
+        else:
+            spark.conf.unset(key)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from data_skip.expression import Call, Column, Expression, decode
 from data_skip.index import shown
-from data_skip.store.settings import FIRST_PART, HADOOP, SYSTEMS, ZONE, relevant
+from data_skip.store.settings import FIRST_PART, HADOOP, SQL, SYSTEMS, ZONE, relevant
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text")
 BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
@@ -23,10 +24,15 @@ _WITHOUT_EFFECT = frozenset(
         *("serialization.format", "compression"),
     )
 )
+_FLAGS = ("header", "multiline", "wholetext", "positionalfieldmatching", "orc.force.positional.evolution")  # true in any letters
 _DEFAULTS = {("wholetext", "false")}  # that PySpark's spark.read.text sets, and other ways to read text leave out
 _CORRUPT = "columnNameOfCorruptRecord"
 _DEFAULT = "(default)"
 _POSITIONAL_ORC = "orc.force.positional.evolution"
+_POLICY = f"{SQL}legacy.timeParserPolicy"
+_FORMATS = ("dateformat", "timestampformat", "timestampntzformat")
+_LEAST_PART = 1 << 14
+_SHORT_YEAR = re.compile(r"(?<!y)y{1,2}(?!y)|(?<!Y)Y{1,2}(?!Y)")
 
 Settings = Callable[[tuple[str, ...]], Sequence[Mapping[str, str]]]
 
@@ -37,18 +43,38 @@ def reader_of(description: Mapping[str, Any], settings: Settings, trees: Iterabl
     `description` is that of a Scan, `settings` its method that tells what is set in the sessions of the relation and of the query.
     """
     format_ = description["format"]
-    evaluates, has_ids = any(isinstance(tree, Call) for tree in trees), '"parquet.field.id"' in description["schema"]
+    trees, has_ids = list(trees), '"parquet.field.id"' in description["schema"]
+    evaluates = any(isinstance(tree, Call) for tree in trees) or _have_default(description, trees)
     sessions = [relevant(found, format_, evaluates, has_ids) for found in settings(HADOOP)]
-    options = {k.lower(): _plain(v) for k, v in description["options"].items() if _counts(k.lower())}
+    options = {k.lower(): _plain(k.lower(), v) for k, v in description["options"].items() if _counts(k.lower())}
     reader = {"format": format_, "options": dict(options.items() - _DEFAULTS), "session": _together(sessions)}
     columns = _columns(description, trees, _by_position(reader))
     if format_ == "parquet" and any('"timestamp"' in json.dumps(type_) for _, type_, *_ in columns):
         # Old calendars' moments are told by the clock of the JVM's zone, where the file does not name another.
         reader["session"] = _together([{**session, ZONE: found[ZONE]} for session, found in zip(sessions, settings(HADOOP), strict=True)])
-    if format_ == "csv" and options.get("header", "false") != "false" and not _read_whole(reader):
+    if header_may_move(reader):
         parts = [{key: found[key] for key in FIRST_PART if key in found} for found in settings(HADOOP)]
         reader["session"] = _together([{**session, **part} for session, part in zip(sessions, parts, strict=True)])
     return {**reader, "columns": columns}
+
+
+def header_may_move(reader: Mapping[str, Any]) -> bool:
+    """Whether a header is left out only where it lies in the first part of its file: behind comments or empty lines it may not."""
+    return bool(reader["format"] == "csv" and reader["options"].get("header", "false") != "false" and not _read_whole(reader))
+
+
+def _is_struct_with_default(column: Sequence[Any]) -> bool:
+    """Whether one of a reader's columns is, holds, or is a field of a struct that has a default for files that lack it."""
+    path, type_, *identities = column
+    return any(isinstance(part, str) for part in identities) and (
+        '"struct"' in json.dumps(type_) or (isinstance(path, list) and len(path) > 1)
+    )
+
+
+def _too_small(session: Mapping[str, str], key: str) -> str:
+    """A setting of the sizes of parts that would cut files too small to collect them so; "" where it is not."""
+    value = session.get(key, _DEFAULT)
+    return "" if value == _DEFAULT or (value.isdecimal() and int(value) >= _LEAST_PART) else f"{key}={value}"
 
 
 def _read_whole(reader: Mapping[str, Any]) -> bool:
@@ -91,10 +117,28 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return f"the schema at avroSchemaUrl={options['avroschemaurl']!r} may change; give it as avroSchema"
     if reader["format"] == "avro" and options.get("positionalfieldmatching", "false") != "false":
         return "positionalFieldMatching=true counts positions among the columns that a query asks for, so that each reads other values"
+    if reader["format"] in ("parquet", "orc") and (column := next(filter(_is_struct_with_default, reader["columns"]), None)):
+        return f"column {column[0]} is of a struct with a DEFAULT: Spark gives it other values where a query reads some of its fields only"
+    if header_may_move(reader) and (small := next(filter(None, (_too_small(reader["session"] or {}, key) for key in FIRST_PART)), "")):
+        return f"{small} may cut a CSV file before its header, which then is a row; at least {_LEAST_PART} bytes are known to do"
     separator = options.get("linesep", "")
     if reader["format"] in BY_POSITION and not _read_whole(reader) and _overlaps_itself(separator):
         return f"lineSep={separator!r} may overlap itself, so that which lines a file has depends on the parts in which it is read"
+    if reader["format"] in WITH_MALFORMED and (why := why_of_this_year(filter(None, map(options.get, _FORMATS)), reader)):
+        return f"the reader {why}"
     return ""
+
+
+def why_of_this_year(patterns: Iterable[str], reader: Mapping[str, Any]) -> str:
+    """Why text that is parsed by one of these patterns may be another date tomorrow; "" where it is not.
+
+    Of years with two digits, java.text takes those of the century that ends twenty years after this moment.
+    """
+    policy = (reader["session"] or {}).get(_POLICY)
+    short = next(filter(_SHORT_YEAR.search, patterns), None)
+    if short is None or policy in ("CORRECTED", "EXCEPTION"):
+        return ""
+    return f"parses years with two digits by {short!r} under {_POLICY}={policy}: their century depends on the day"
 
 
 def _overlaps_itself(separator: str) -> bool:
@@ -102,8 +146,8 @@ def _overlaps_itself(separator: str) -> bool:
     return any(separator.startswith(separator[i:]) for i in range(1, len(separator)))
 
 
-def _plain(value: str) -> str:
-    return value.lower() if value.lower() in ("true", "false") else value
+def _plain(option: str, value: str) -> str:
+    return value.lower() if option in _FLAGS else value
 
 
 def _columns(description: Mapping[str, Any], trees: Iterable[Expression], by_position: bool) -> list[Any]:
@@ -114,9 +158,14 @@ def _columns(description: Mapping[str, Any], trees: Iterable[Expression], by_pos
     schema = json.loads(description["schema"])
     if by_position:
         return [[field["name"], field["type"], *_identity(field)] for field in schema["fields"]]
-    paths = {node.path for tree in trees for node in tree.walk() if isinstance(node, Column)}
     names = [field["name"] for field in schema["fields"]] if description["format"] == "orc" else []
-    return [[list(path), *_described(schema, path), *([names.index(path[0])] if path[0] in names else [])] for path in sorted(paths)]
+    return [
+        [list(path), *_described(schema, path), *([names.index(path[0])] if path[0] in names else [])] for path in sorted(_paths(trees))
+    ]
+
+
+def _paths(trees: Iterable[Expression]) -> set[tuple[str, ...]]:
+    return {node.path for tree in trees for node in tree.walk() if isinstance(node, Column)}
 
 
 def _described(schema: Any, path: tuple[str, ...]) -> list[Any]:
@@ -131,6 +180,12 @@ def _described(schema: Any, path: tuple[str, ...]) -> list[Any]:
         schema = field["type"]
         identities += _identity(field)
     return [schema, *identities]
+
+
+def _have_default(description: Mapping[str, Any], trees: Iterable[Expression]) -> bool:
+    """Whether files may lack a column that has a default: that is SQL, which Spark evaluates by the settings of the query."""
+    described = (_described(json.loads(description["schema"]), path) for path in _paths(trees))
+    return any(default is not None for _, *identities in described for default in identities[::2])
 
 
 def _identity(field: Mapping[str, Any]) -> list[Any]:
