@@ -322,7 +322,7 @@ def every_kind(leaves: Leaves, number: int, columns: int = 3) -> list[Predicate]
     for kind in sorted({kind for column in leaves.columns for kind in leaves.kinds(column)}):
         able = [column for column in leaves.columns if kind in leaves.kinds(column)]
         chosen = Random(f"{kind}{number}").sample(able, min(columns, len(able)))
-        times = 1 if len(able) > columns else 2
+        times = 1 if len(able) > 3 else 2
         for predicates in drawn(st.tuples(*(leaves.of(kind, column) for column in chosen)), 4, number)[-times:]:
             found |= {predicate.sql: predicate for predicate in predicates}
     return [form for predicate in found.values() for form in (predicate, negated(predicate))]

@@ -8,8 +8,7 @@ import pytest
 
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import binding
-from tests.differential.truth import settings_of
-from tests.support import Lake, aged
+from tests.support import Lake, aged, settings_of
 
 POLICY = "spark.sql.legacy.timeParserPolicy"
 ZONE = "spark.sql.session.timeZone"
