@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -247,6 +247,11 @@ def decode_value(encoded: Mapping[str, Any]) -> Any:
             except UnicodeDecodeError:
                 return Opaque(value)
     return Opaque(value)
+
+
+def columns_of(trees: Iterable[Expression]) -> set[Column]:
+    """The columns, and fields of columns, that expressions read."""
+    return {node for tree in trees for node in tree.walk() if isinstance(node, Column)}
 
 
 def conjuncts(node: Expression) -> list[Expression]:

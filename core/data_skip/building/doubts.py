@@ -22,7 +22,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, Timestam
 
 from data_skip.building.binding import Binding
 from data_skip.building.lifting import by_name_from_parquet, local_path
-from data_skip.expression import Column
+from data_skip.expression import Column, columns_of
 from data_skip.store.definition import WITH_MALFORMED
 
 BY_FIELD = ("parquet", "orc")  # whose readers leave out fields of structs that a query does not ask for
@@ -38,13 +38,12 @@ def undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:
 def times_of_text(binding: Binding) -> list[str]:
     """The columns that an index reads in which a reader of text may find a time without a date: those that hold timestamps."""
     reader = binding.definition.reader
-    paths = {node.path for tree in binding.definition.bound_expressions() for node in tree.walk() if isinstance(node, Column)}
     dated = (
         {name for name, type_, *_ in reader["columns"] if '"timestamp"' in json.dumps(type_)}
         if reader["format"] in WITH_MALFORMED
         else set()
     )
-    return sorted(dated & {path[0] for path in paths})
+    return sorted(dated & {column.path[0] for column in columns_of(binding.definition.bound_expressions())})
 
 
 def _of_today(value: Values, type_: DataType, elsewhere: bool) -> Values:
@@ -81,8 +80,7 @@ def columns_by_field(binding: Binding) -> list[Column]:
     """The columns that an index reads, where the reader leaves out fields of structs; else none."""
     if binding.definition.reader["format"] not in BY_FIELD:
         return []
-    trees = binding.definition.bound_expressions()
-    return sorted({node for tree in trees for node in tree.walk() if isinstance(node, Column)}, key=str)
+    return sorted(columns_of(binding.definition.bound_expressions()), key=str)
 
 
 def _shown(frame: DataFrame, column: Column) -> Values | None:

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
-from data_skip.expression import Column
+from data_skip.expression import columns_of
 from data_skip.files.listing import ListedVersions, Listing
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex, Index
@@ -95,7 +95,7 @@ def unprofitable(listing: Listing, find: Find, knowledge: Knowledge) -> list[str
     """
     found = find(listing.scan.roots)
     trees = [tree for _, snapshot in found for d in snapshot.definitions.values() for tree in d.bound_expressions()]
-    columns = {node.path[0] for tree in trees for node in tree.walk() if isinstance(node, Column)}
+    columns = {column.path[0] for column in columns_of(trees)}
     runtime_filters = listing.scan.description["runtime_filters"]
     reasons = [f"no index on {', '.join(sorted(p['columns']))}" if not columns & set(p["columns"]) else "" for p in runtime_filters]
     if all(reasons):

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from data_skip.data_types import arrow_type
-from data_skip.expression import Column, Expression, Opaque, conjuncts
+from data_skip.expression import Column, Expression, Opaque, columns_of, conjuncts
 from data_skip.files.listing import ListedVersions, Listing
 from data_skip.index import BoundIndex
 from data_skip.indexes.min_max import MinMax
@@ -27,7 +27,7 @@ def partition_values(predicate: Expression) -> dict[str, BoundIndex]:
     """By column of the records, an index over each partition column that takes part in what Spark does not prune itself."""
     found: dict[str, BoundIndex] = {}
     for conjunct in conjuncts(predicate):
-        columns = {node for node in conjunct.walk() if isinstance(node, Column)}
+        columns = columns_of([conjunct])
         if all(column.partition for column in columns):
             continue
         for column in (column for column in columns if column.partition):

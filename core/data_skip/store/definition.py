@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from data_skip.expression import Call, Column, Expression, decode
+from data_skip.expression import Call, Expression, columns_of, decode
 from data_skip.index import shown
 from data_skip.store.settings import FIRST_PART, HADOOP, SQL, SYSTEMS, ZONE, relevant
 
@@ -44,11 +44,12 @@ def reader_of(description: Mapping[str, Any], settings: Settings, trees: Iterabl
     """
     format_ = description["format"]
     trees, has_ids = list(trees), '"parquet.field.id"' in description["schema"]
-    evaluates = any(isinstance(tree, Call) for tree in trees) or _have_default(description, trees)
+    schema, paths = json.loads(description["schema"]), sorted({column.path for column in columns_of(trees)})
+    evaluates = any(isinstance(tree, Call) for tree in trees) or _have_default(schema, paths)
     sessions = [relevant(found, format_, evaluates, has_ids) for found in settings(HADOOP)]
     options = {k.lower(): _plain(k.lower(), v) for k, v in description["options"].items() if _counts(k.lower())}
     reader = {"format": format_, "options": dict(options.items() - _DEFAULTS), "session": _together(sessions)}
-    columns = _columns(description, trees, _by_position(reader))
+    columns = _columns(format_, schema, paths, _by_position(reader))
     if format_ == "parquet" and any('"timestamp"' in json.dumps(type_) for _, type_, *_ in columns):
         # Old calendars' moments are told by the clock of the JVM's zone, where the file does not name another.
         reader["session"] = _together([{**session, ZONE: found[ZONE]} for session, found in zip(sessions, settings(HADOOP), strict=True)])
@@ -150,22 +151,15 @@ def _plain(option: str, value: str) -> str:
     return value.lower() if option in _FLAGS else value
 
 
-def _columns(description: Mapping[str, Any], trees: Iterable[Expression], by_position: bool) -> list[Any]:
-    """What the schema says of the columns that the expressions read; where they are found by position, the whole schema.
+def _columns(format_: str, schema: Any, paths: Iterable[tuple[str, ...]], by_position: bool) -> list[Any]:
+    """What the schema says of the columns that expressions read; where they are found by position, the whole schema.
 
     Of ORC also their places: in files whose columns are named _col0, _col1, ... Spark finds them by these.
     """
-    schema = json.loads(description["schema"])
     if by_position:
         return [[field["name"], field["type"], *_identity(field)] for field in schema["fields"]]
-    names = [field["name"] for field in schema["fields"]] if description["format"] == "orc" else []
-    return [
-        [list(path), *_described(schema, path), *([names.index(path[0])] if path[0] in names else [])] for path in sorted(_paths(trees))
-    ]
-
-
-def _paths(trees: Iterable[Expression]) -> set[tuple[str, ...]]:
-    return {node.path for tree in trees for node in tree.walk() if isinstance(node, Column)}
+    names = [field["name"] for field in schema["fields"]] if format_ == "orc" else []
+    return [[list(path), *_described(schema, path), *([names.index(path[0])] if path[0] in names else [])] for path in paths]
 
 
 def _described(schema: Any, path: tuple[str, ...]) -> list[Any]:
@@ -182,9 +176,9 @@ def _described(schema: Any, path: tuple[str, ...]) -> list[Any]:
     return [schema, *identities]
 
 
-def _have_default(description: Mapping[str, Any], trees: Iterable[Expression]) -> bool:
+def _have_default(schema: Any, paths: Iterable[tuple[str, ...]]) -> bool:
     """Whether files may lack a column that has a default: that is SQL, which Spark evaluates by the settings of the query."""
-    described = (_described(json.loads(description["schema"]), path) for path in _paths(trees))
+    described = (_described(schema, path) for path in paths)
     return any(default is not None for _, *identities in described for default in identities[::2])
 
 
