@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,7 +56,7 @@ class Footer:
         if len(found) != 1 or columns[found[0]].path.replace(_LIST, "") != name or len(alike) > 1:
             return None
         column = columns[found[0]]
-        if "." in column.path and self._has_dotted_name():  # then a path does not tell a field from a column of its name
+        if "." in column.path and self._has_dotted_name:  # then a path does not tell a field from a column of its name
             return None
         if depth and self.metadata.created_by.startswith(_MISCOUNTS):
             return None
@@ -63,6 +64,7 @@ class Footer:
             return None
         return [self.metadata.row_group(group).column(found[0]) for group in range(self.metadata.num_row_groups)]
 
+    @cached_property
     def _has_dotted_name(self) -> bool:
         try:
             return any("." in name for field in self.metadata.schema.to_arrow_schema() for name in _names(field))

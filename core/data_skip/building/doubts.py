@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from data_skip.building.binding import Binding
+from data_skip.building.collect import Collected
 from data_skip.building.lifting import by_name_from_parquet, local_path
 from data_skip.expression import Column, columns_of
 from data_skip.store.definition import WITH_MALFORMED
@@ -71,12 +72,12 @@ def _of_today(value: Values, type_: DataType, elsewhere: bool) -> Values:
 def fields_held(frame: DataFrame, bindings: Sequence[Binding]) -> dict[int, Values]:
     """By the places of indexes that read structs of which a file may lack a field: whether a row shows that it does not. See `_holds`."""
     shown = {
-        i: [s for column in columns_by_field(binding) if (s := _shown(frame, column)) is not None] for i, binding in enumerate(bindings)
+        i: [s for column in _columns_by_field(binding) if (s := _shown(frame, column)) is not None] for i, binding in enumerate(bindings)
     }
     return {i: reduce(and_, conditions) for i, conditions in shown.items() if conditions}
 
 
-def columns_by_field(binding: Binding) -> list[Column]:
+def _columns_by_field(binding: Binding) -> list[Column]:
     """The columns that an index reads, where the reader leaves out fields of structs; else none."""
     if binding.definition.reader["format"] not in BY_FIELD:
         return []
@@ -117,15 +118,29 @@ def _holds(value: Values, type_: DataType) -> Values:
     return value.isNotNull()
 
 
-def has_fields(uri: str, columns: Iterable[Column], reader: Mapping[str, Any]) -> bool:
-    """Whether a file surely has columns with all fields of their types, as its footer tells; False where that cannot be told from here."""
+def forget_lacking(found: Mapping[int, Collected], doubtful: Mapping[int, Binding], paths: Sequence[str]) -> None:
+    """Forgets the records of the `doubtful` indexes, by their places, of files that may lack a field: no row and no footer shows it."""
+    for number, file in found.items():
+        unheld = [i for i, held in zip(doubtful, file.held, strict=True) if not held]
+        stored = _stored(paths[number], doubtful[unheld[0]].definition.reader) if unheld else None
+        for i in unheld:
+            if stored is None or not _has_columns(stored, _columns_by_field(doubtful[i])):
+                file.records[i] = None
+
+
+def _stored(uri: str, reader: Mapping[str, Any]) -> pa.StructType | None:
+    """The columns that a file has, as its footer tells; None where that cannot be told from here."""
     if not uri.startswith("file:") or not by_name_from_parquet(reader):
-        return False
+        return None
     try:
-        schema = pq.read_schema(local_path(uri))
+        return pa.struct(list(pq.read_schema(local_path(uri))))
     except (OSError, pa.ArrowException):
-        return False
-    return all(_has(pa.struct(list(schema)), column.path, DataType.fromDDL(column.type)) for column in columns)
+        return None
+
+
+def _has_columns(stored: pa.StructType, columns: Iterable[Column]) -> bool:
+    """Whether a file surely has columns with all fields of their types."""
+    return all(_has(stored, column.path, DataType.fromDDL(column.type)) for column in columns)
 
 
 def _has(stored: pa.DataType, path: tuple[str, ...], type_: DataType) -> bool:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from data_skip.building.binding import Binding
 from data_skip.building.collect import FILE, Collected, collect, with_expressions
-from data_skip.building.doubts import columns_by_field, fields_held, has_fields, times_of_text, undated
+from data_skip.building.doubts import fields_held, forget_lacking, times_of_text, undated
 from data_skip.building.lifting import lift
 from data_skip.building.progress import progress_bar
 from data_skip.building.source import TableState
@@ -190,11 +190,8 @@ def _read(
             found = collect(rows, indexes, failures)
     except SPARK_ERRORS as error:
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
-    paths = listing.paths if doubtful else []
-    for number, file in found.items():
-        for i, held in zip(doubtful, file.held, strict=True):
-            if not held and not has_fields(paths[number], columns_by_field(bindings[i]), reader):
-                file.records[i] = None
+    if doubtful:
+        forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths)
     report.unknown = {str(index): error for index, error in failures.items()}
     return found
 
