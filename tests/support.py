@@ -42,6 +42,16 @@ class Lake:
         pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(dict(columns)), path)
         return aged(path)
 
+    def text(self, name: str, content: str, encoding: str = "utf-8") -> Path:
+        """Writes one file of text as it is, dated back as `file` does."""
+        path = self.folder / name
+        path.write_bytes(content.encode(encoding))
+        return aged(path)
+
+    def lines(self, name: str, *lines: str) -> Path:
+        """As `text`, a line each."""
+        return self.text(name, "".join(f"{line}\n" for line in lines))
+
     def spark_file(self, name: str, rows: DataFrame, format: str = "parquet", **options: str) -> Path:
         """Writes one file with Spark, in any format."""
         folder = self.folder.parent / f"{name}.spark"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -72,16 +71,10 @@ def fields(format: str) -> list[tuple[str, str]]:
     return [(name.split(" ", 1)[0], name.split(" ", 1)[1]) for name in names]
 
 
-def text(lake: Lake, name: str, content: str, encoding: str = "utf-8") -> Path:
-    path = lake.folder / name
-    path.write_bytes(content.encode(encoding))
-    return aged(path)
-
-
 def test_text(lake: Lake) -> None:
-    text(lake, "a.log", "GET /a\nGET /b\n")
-    text(lake, "b.log", "POST /a\r\nPUT /c")
-    text(lake, "empty.log", "")
+    lake.text("a.log", "GET /a\nGET /b\n")
+    lake.text("b.log", "POST /a\r\nPUT /c")
+    lake.text("empty.log", "")
     lake.index(Prefix("value", 4), ValueList("split(value, ' ')[0]"), format="text")
     lake.view(format="text")
     lake.check("value LIKE 'GET%'", read=["a.log"])
@@ -94,9 +87,9 @@ def test_text(lake: Lake) -> None:
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED", "FAILFAST"])
 def test_malformed_json(lake: Lake, mode: str) -> None:
-    text(lake, "bad.json", '{"x": 1}\n{"x": 900\n{"x": "abc"}\n')
-    text(lake, "types.json", '{"x": 5, "y": "no number"}\n')
-    text(lake, "good.json", '{"x": 7, "y": 2}\n{"y": 3, "z": 4}\n')
+    lake.text("bad.json", '{"x": 1}\n{"x": 900\n{"x": "abc"}\n')
+    lake.text("types.json", '{"x": 5, "y": "no number"}\n')
+    lake.text("good.json", '{"x": 7, "y": 2}\n{"y": 3, "z": 4}\n')
     schema = "x int, y int, _corrupt_record string"
     report = lake.table(format="json", schema=schema, options={"mode": mode}).create_index(MinMax("x"), MinMax("_corrupt_record"))
     assert report.files_refused == 2
@@ -118,8 +111,8 @@ def test_malformed_json(lake: Lake, mode: str) -> None:
 
 
 def test_options_that_change_what_json_and_csv_say(lake: Lake) -> None:
-    text(lake, "a.json", '{"x": "01", "n": 1.5, "t": "2024-01-02"}\n')
-    text(lake, "b.json", '{"x": "99", "n": 3.5, "t": "2024-02-01"}\n')
+    lake.text("a.json", '{"x": "01", "n": 1.5, "t": "2024-01-02"}\n')
+    lake.text("b.json", '{"x": "99", "n": 3.5, "t": "2024-02-01"}\n')
     schema = "x string, n double, t timestamp"
     lake.index(MinMax("x"), MinMax("t"), format="json", schema=schema, options={"timestampFormat": "yyyy-MM-dd"})
     lake.view(format="json", schema=schema, timestampFormat="yyyy-MM-dd")
@@ -142,8 +135,8 @@ def test_options_that_change_what_json_and_csv_say(lake: Lake) -> None:
 
 
 def test_encodings_and_headers_of_csv(lake: Lake) -> None:
-    text(lake, "a.csv", "naïve;x\né;1\n", "latin-1")
-    text(lake, "b.csv", "naïve;x\nz;2\n", "latin-1")
+    lake.text("a.csv", "naïve;x\né;1\n", "latin-1")
+    lake.text("b.csv", "naïve;x\nz;2\n", "latin-1")
     options = {"header": "true", "encoding": "iso-8859-1", "sep": ";"}
     lake.index(MinMax("`naïve`"), MinMax("x"), format="csv", options=options)
     lake.view(format="csv", **options)
@@ -155,8 +148,8 @@ def test_encodings_and_headers_of_csv(lake: Lake) -> None:
 def test_defaults_of_json_columns(lake: Lake) -> None:
     """A table fills in the default of a column that a record lacks; the same files by their path do not."""
     spark = lake.spark
-    text(lake, "a.json", '{"x": 1}\n')
-    text(lake, "b.json", '{"x": 2, "y": 70}\n')
+    lake.text("a.json", '{"x": 1}\n')
+    lake.text("b.json", '{"x": 2, "y": 70}\n')
     try:
         spark.sql(f"CREATE TABLE json_default (x BIGINT) USING json LOCATION '{lake.folder}'")
         spark.sql("ALTER TABLE json_default ADD COLUMN y BIGINT DEFAULT 7")
@@ -190,7 +183,7 @@ def test_settings_that_change_what_parquet_says(lake: Lake) -> None:
 
 
 def test_unsupported_formats_are_refused(lake: Lake) -> None:
-    text(lake, "a.bin", "x")
+    lake.text("a.bin", "x")
     with pytest.raises(DataSkipError, match=r"'binaryFile' is not supported.*parquet, orc, avro, csv, json, text"):
         lake.table(format="binaryFile")
     lake.view(format="binaryFile")

@@ -23,12 +23,6 @@ from data_skip.spark.python_code import named_code
 from tests.support import Lake, aged, rows_of
 
 
-def text(lake: Lake, name: str, *lines: str) -> Path:
-    path = lake.folder / name
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return aged(path)
-
-
 @pytest.fixture
 def zones(lake: Lake) -> Iterator[Any]:
     """Java's TimeZone, whose default is put back."""
@@ -105,8 +99,8 @@ TIMES = {"csv": ("{},1", "t timestamp, n int"), "json": ('{{"t": "{}", "n": 1}}'
 @pytest.mark.parametrize("format_", TIMES)
 def test_a_time_without_a_date_is_another_one_tomorrow(lake: Lake, format_: str) -> None:
     line, schema = TIMES[format_]
-    text(lake, "undated", line.format("12:34:56"))
-    text(lake, "dated", line.format("2020-01-01 12:34:56"))
+    lake.lines("undated", line.format("12:34:56"))
+    lake.lines("dated", line.format("2020-01-01 12:34:56"))
     table = lake.table(format=format_, schema=schema)
     report = table.create_index(MinMax("t"), MinMax("n"))
     assert (report.files_undated, report.files_collected) == (1, 2)
@@ -120,9 +114,9 @@ def test_a_time_without_a_date_is_another_one_tomorrow(lake: Lake, format_: str)
 
 def test_times_without_a_date_inside_of_other_values(lake: Lake) -> None:
     schema = "s struct<x: array<timestamp>, n: int>, m map<string, timestamp>, u timestamp_ntz"
-    text(lake, "list", '{"s": {"x": [null, "12:34"], "n": 1}}')
-    text(lake, "map", '{"m": {"k": "12:34"}, "s": {"n": 1}}')
-    text(lake, "dated", '{"m": {"k": "2020-01-01"}, "s": {"x": ["2020-01-01"], "n": 1}, "u": "2020-01-01"}')
+    lake.lines("list", '{"s": {"x": [null, "12:34"], "n": 1}}')
+    lake.lines("map", '{"m": {"k": "12:34"}, "s": {"n": 1}}')
+    lake.lines("dated", '{"m": {"k": "2020-01-01"}, "s": {"x": ["2020-01-01"], "n": 1}, "u": "2020-01-01"}')
     report = lake.table(format="json", schema=schema).create_index(MinMax("s.x"), MinMax("m['k']"), MinMax("u"))
     assert report.files_undated == 2
     lake.view(format="json", schema=schema)

@@ -2,79 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import binding
+from data_skip.table import Table
 from tests.support import Lake, aged, settings_of
 
 POLICY = "spark.sql.legacy.timeParserPolicy"
 ZONE = "spark.sql.session.timeZone"
 
 
-def text(lake: Lake, name: str, content: str) -> None:
-    (lake.folder / name).write_text(content, encoding="utf-8")
-    aged(lake.folder / name)
-
-
 def test_options_that_are_text_are_told_apart_by_their_letters(lake: Lake) -> None:
     """Of flags, true and TRUE are one; of texts that stand for NULL they are two."""
-    text(lake, "a.csv", "s,v\nTRUE,1\n")
-    text(lake, "b.csv", "s,v\nx,2\n")
+    lake.text("a.csv", "s,v\nTRUE,1\n")
+    lake.text("b.csv", "s,v\nx,2\n")
     reader: dict[str, Any] = {"format": "csv", "schema": "s string, v int"}
     lake.index(ValueList("s"), options={"header": "TRUE", "nullValue": "TRUE"}, **reader)
     lake.view(**reader, header="true", nullValue="true")
     lake.query("SELECT * FROM t WHERE s = 'TRUE'", read=["a.csv", "b.csv"])
     lake.view(**reader, header="true", nullValue="TRUE")
     lake.query("SELECT * FROM t WHERE s = 'TRUE'", read=[])
-    text(lake, "c.csv", "s,v\ntrue,3\n")
+    lake.text("c.csv", "s,v\ntrue,3\n")
     lake.skipping.table(str(lake.folder)).refresh()  # reads as the index was collected
     lake.view(**reader, header="true", nullValue="TRUE")
     lake.query("SELECT * FROM t WHERE s = 'true'", read=["c.csv"])
 
 
-def test_a_default_is_evaluated_in_the_zone_of_the_query(lake: Lake) -> None:
+@contextmanager
+def defaults(lake: Lake, format: str, column: str) -> Iterator[Table]:
+    """The table `defaults`, of one file that lacks a column with a default, while it is in the catalog."""
     sql = lake.spark.sql
-    sql(f"CREATE TABLE defaults (id int) USING parquet LOCATION '{lake.folder}'")
+    sql(f"CREATE TABLE defaults (id int) USING {format} LOCATION '{lake.folder}'")
     try:
         sql("INSERT INTO defaults VALUES (1)")
-        sql("ALTER TABLE defaults ADD COLUMN ts timestamp DEFAULT TIMESTAMP'2020-01-01 00:00:00'")
+        sql(f"ALTER TABLE defaults ADD COLUMN {column}")
         for path in lake.folder.glob("part-*"):
             aged(path)
-        lake.skipping.table("defaults").create_index(MinMax("ts"), MinMax("id"))
+        yield lake.skipping.table("defaults")
+    finally:
+        sql("DROP TABLE defaults")
+
+
+def test_a_default_is_evaluated_in_the_zone_of_the_query(lake: Lake) -> None:
+    with defaults(lake, "parquet", "ts timestamp DEFAULT TIMESTAMP'2020-01-01 00:00:00'") as table:
+        table.create_index(MinMax("ts"), MinMax("id"))
         midnight = "SELECT * FROM defaults WHERE ts = TIMESTAMP'2020-01-01 00:00:00'"
         assert lake.query(midnight).scans[-1].files_read == 1
         assert lake.query("SELECT * FROM defaults WHERE ts = TIMESTAMP'2020-01-01 08:00:00'").scans[-1].files_read == 0
         with settings_of(lake.spark, {ZONE: "America/Los_Angeles"}):
             assert lake.query(midnight).scans[-1].files_read == 1
             assert lake.query("SELECT * FROM defaults WHERE id = 2").scans[-1].files_read == 0  # which has no default
-    finally:
-        sql("DROP TABLE defaults")
 
 
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_fields_of_a_struct_with_a_default_depend_on_which_are_read(lake: Lake, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     """A file that lacks the struct: Spark gives a field another value where it reads that field alone than where it reads the struct."""
-    sql = lake.spark.sql
-    sql(f"CREATE TABLE struct_defaults (id int) USING {format} LOCATION '{lake.folder}'")
-    try:
-        sql("INSERT INTO struct_defaults VALUES (1)")
-        sql("ALTER TABLE struct_defaults ADD COLUMN st struct<a: int, b: int> DEFAULT named_struct('a', 1, 'b', 2)")
-        for path in lake.folder.glob("part-*"):
-            aged(path)
-        table = lake.skipping.table("struct_defaults")
+    with defaults(lake, format, "st struct<a: int, b: int> DEFAULT named_struct('a', 1, 'b', 2)") as table:
         with pytest.raises(DataSkipError, match="a struct with a DEFAULT"):
             table.create_index(MinMax("st.b"))
         table.create_index(MinMax("id"))
         with monkeypatch.context() as patch:  # as data-skip collected before
             patch.setattr(binding, "unsure", lambda reader: "")
             table.create_index(MinMax("st.b"))
-        lake.query("SELECT * FROM struct_defaults WHERE st.b = 2")
-        assert lake.query("SELECT * FROM struct_defaults WHERE id = 2").scans[-1].files_read == 0
-    finally:
-        sql("DROP TABLE struct_defaults")
+        lake.query("SELECT * FROM defaults WHERE st.b = 2")
+        assert lake.query("SELECT * FROM defaults WHERE id = 2").scans[-1].files_read == 0
 
 
 @pytest.mark.parametrize(
@@ -106,7 +102,7 @@ def test_years_with_two_digits_are_steady_in_java_time(lake: Lake) -> None:
 
 
 def test_a_reader_of_years_with_two_digits(lake: Lake) -> None:
-    text(lake, "a.csv", "01/01/46\n")
+    lake.text("a.csv", "01/01/46\n")
     reader: dict[str, Any] = {"format": "csv", "schema": "d date"}
     with settings_of(lake.spark, {POLICY: "LEGACY"}):
         with pytest.raises(DataSkipError, match="their century depends on the day"):
@@ -118,15 +114,15 @@ def test_a_reader_of_years_with_two_digits(lake: Lake) -> None:
 
 def test_the_parts_of_a_file_depend_on_how_many_there_are(lake: Lake) -> None:
     """Few files are cut into smaller parts: then the first of them may lack the header, which is a row. Here with no setting changed."""
-    text(lake, "a.csv", f"#{'c' * 100_000}\nname,v\nx,1\n")
-    text(lake, "b.csv", "name,v\n" + "q,5\n" * 100_000)
+    lake.text("a.csv", f"#{'c' * 100_000}\nname,v\nx,1\n")
+    lake.text("b.csv", "name,v\n" + "q,5\n" * 100_000)
     reader: dict[str, Any] = {"schema": "name string, v string", "format": "csv"}
     options = {"header": "true", "comment": "#"}
     cost = "spark.sql.files.openCostInBytes"
     with settings_of(lake.spark, {cost: "16384", "spark.sql.files.minPartitionNum": "2"}):
         lake.index(ValueList("name"), options=options, **reader)
         (lake.folder / "b.csv").unlink()
-        text(lake, "c.csv", "name,v\nr,5\n")
+        lake.text("c.csv", "name,v\nr,5\n")
         lake.skipping.table(str(lake.folder)).refresh()
         lake.view(**reader, **options)
         lake.query("SELECT * FROM t WHERE name = 'name'", read=["a.csv"])

@@ -10,14 +10,9 @@ import pyarrow as pa
 import pytest
 
 from data_skip import DataSkipError, MinMax, Prefix, ValueList
-from tests.support import Lake, aged, settings_of
+from tests.support import Lake, settings_of
 
 STRUCT = pa.struct([("b", pa.int64())])
-
-
-def text(lake: Lake, name: str, content: str) -> None:
-    (lake.folder / name).write_text(content, encoding="utf-8")
-    aged(lake.folder / name)
 
 
 def test_a_column_with_a_dot_is_no_field_in_a_footer(lake: Lake) -> None:
@@ -74,7 +69,7 @@ def test_another_java_makes_other_text(lake: Lake) -> None:
 
 def test_a_separator_of_lines_that_overlaps_itself(lake: Lake) -> None:
     """`a|||b` has the lines `a` and `|b`, or, where the file is cut at the second bar, `a` and `b`."""
-    text(lake, "a.txt", "a|||b||c")
+    lake.text("a.txt", "a|||b||c")
     for separator in ("||", "aba"):
         with pytest.raises(DataSkipError, match="may overlap itself"):
             lake.index(ValueList("value"), format="text", options={"lineSep": separator})
@@ -87,8 +82,8 @@ def test_a_separator_of_lines_that_overlaps_itself(lake: Lake) -> None:
 
 def test_a_header_beyond_the_first_part_of_a_file_is_a_row(lake: Lake) -> None:
     """Spark leaves out the header in the part that begins a file: where that holds nothing but comments, the header is a row."""
-    text(lake, "a.csv", "# a comment that is rather long\n\nname,v\nx,1\n")
-    text(lake, "b.csv", "name,v\nq,5\n")
+    lake.text("a.csv", "# a comment that is rather long\n\nname,v\nx,1\n")
+    lake.text("b.csv", "name,v\nq,5\n")
     reader: dict[str, Any] = {"schema": "name string, v string", "format": "csv"}
     options = {"header": "true", "comment": "#"}
     lake.index(ValueList("name"), options=options, **reader)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,12 +15,6 @@ from data_skip.store import FileKey
 from data_skip.store.definition import Definition, difference
 from data_skip.store.settings import OF_ALL, OF_EXPRESSIONS, OF_FORMATS, SQL, WITHOUT_EFFECT, matches_any, matters, unclassified
 from tests.support import Lake, aged, settings_of
-
-
-def text(lake: Lake, name: str, *lines: str) -> Path:
-    path = lake.folder / name
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return aged(path)
 
 
 def unused(scan: ScanReport, why: str) -> None:
@@ -62,8 +55,8 @@ def test_settings_that_no_list_had(lake: Lake, key: str) -> None:
     format_, schema, line, expression, options, value, where = SETTINGS[key]
     before = {f"{SQL}legacy.csv.enableDateTimeParsingFallback": "true"} if "csv" in key else {}
     options = {"dateFormat": "dd/MM/yyyy"} if "csv" in key else {}
-    text(lake, "a.txt", line)
-    text(lake, "b.txt", line)
+    lake.lines("a.txt", line)
+    lake.lines("b.txt", line)
     with settings_of(lake.spark, before):
         lake.index(ValueList(expression), format=format_, schema=schema, options=options)
         lake.view(format=format_, schema=schema, **options)
@@ -99,7 +92,7 @@ def test_settings_that_cannot_matter_leave_an_index_in_use(lake: Lake) -> None:
 
 
 def test_options_that_no_list_had(lake: Lake) -> None:
-    text(lake, "a.csv", "2024-01-02")
+    lake.lines("a.csv", "2024-01-02")
     schema = "t timestamp"
     lake.index(MinMax("t"), format="csv", schema=schema, options={"preferDate": "true"})
     lake.view(format="csv", schema=schema, preferDate="false")
@@ -134,8 +127,8 @@ def test_avro_by_position_and_by_a_schema_elsewhere_is_refused(lake: Lake) -> No
 
 
 def test_the_column_of_corrupt_records_is_no_data(lake: Lake) -> None:
-    text(lake, "a.json", '{"a": 1, "_corrupt_record": "x"}')
-    text(lake, "b.json", '{"a": 2}')
+    lake.lines("a.json", '{"a": 1, "_corrupt_record": "x"}')
+    lake.lines("b.json", '{"a": 2}')
     schema = "a int, _corrupt_record string"
     lake.index(ValueList("_corrupt_record"), ValueList("a"), format="json", schema=schema)
     lake.view(format="json", schema=schema)
@@ -148,9 +141,9 @@ def test_the_column_of_corrupt_records_is_no_data(lake: Lake) -> None:
 
 
 def test_the_column_of_corrupt_records_does_not_shift_others(lake: Lake) -> None:
-    text(lake, "a.csv", "1,5")
-    text(lake, "b.csv", "2,6")
-    text(lake, "bad.csv", "x,7")
+    lake.lines("a.csv", "1,5")
+    lake.lines("b.csv", "2,6")
+    lake.lines("bad.csv", "x,7")
     schema = "a int, _corrupt_record string, b int"
     report = lake.table(format="csv", schema=schema).create_index(MinMax("b"), ValueList("a"))
     assert report.files_refused == 1
@@ -197,8 +190,8 @@ def test_two_partitions_at_one_location(lake: Lake) -> None:
 
 
 def test_a_view_of_another_session_is_read_with_the_settings_of_both(lake: Lake) -> None:
-    text(lake, "a.json", '{"t": "2024-01-01 00:00:00"}')
-    text(lake, "b.json", '{"t": "2024-03-01 00:00:00"}')
+    lake.lines("a.json", '{"t": "2024-01-01 00:00:00"}')
+    lake.lines("b.json", '{"t": "2024-03-01 00:00:00"}')
     other = lake.spark.newSession()
     with settings_of(lake.spark, {}):
         for key in (f"{SQL}parquet.filterPushdown", f"{SQL}orc.filterPushdown"):

@@ -65,17 +65,6 @@ def only(lake: Lake, kind: str) -> Iterator[None]:
         lake.skipping.catalog.knowledge = known
 
 
-@contextmanager
-def setting(lake: Lake, key: str, value: str) -> Iterator[None]:
-    """Within, a setting of the Spark session."""
-    before = lake.spark.conf.get(key)
-    lake.spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        lake.spark.conf.set(key, before)
-
-
 def files(lake: Lake, table: Mapping[str, Mapping[str, Any]]) -> None:
     """Writes a file for each entry."""
     for name, columns in table.items():

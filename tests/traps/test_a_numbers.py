@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from data_skip import MinMax, ValueList
-from tests.support import Lake, aged
-from tests.traps.kinds import check, files, setting
+from tests.support import Lake, aged, settings_of
+from tests.traps.kinds import check, files
 
 FLOATING = pytest.mark.parametrize("type_", [pa.float64(), pa.float32()], ids=str)
 
@@ -47,7 +47,7 @@ def test_a2_bounds_do_not_depend_on_where_nan_stands(lake: Lake, batch_rows: int
     for name, values in zip("abcdef", permutations([nan, 1.0, 9.0]), strict=True):
         lake.file(name, {"v": list(values)})
     lake.file("g", {"v": [10.0, 20.0, nan]})
-    with setting(lake, "spark.sql.execution.arrow.maxRecordsPerBatch", str(batch_rows)):
+    with settings_of(lake.spark, {"spark.sql.execution.arrow.maxRecordsPerBatch": str(batch_rows)}):
         lake.index(MinMax("v"), ValueList("v"))
     lake.view()
     check(lake, "v < 2", "abcdef")
@@ -248,7 +248,7 @@ def test_a14_unsigned_numbers(lake: Lake) -> None:
 
 
 def test_a15_sums_that_wrap_are_not_monotone(lake: Lake) -> None:
-    with setting(lake, "spark.sql.ansi.enabled", "false"):
+    with settings_of(lake.spark, {"spark.sql.ansi.enabled": "false"}):
         files(lake, {"a": {"x": pa.array([2**31 - 1], pa.int32())}, "b": {"x": pa.array([5], pa.int32())}})
         lake.index(MinMax("x"), ValueList("x"))
         lake.view()
@@ -266,7 +266,7 @@ def test_a15_days_and_whole_quotients_wrap_in_any_mode(lake: Lake, ansi: str) ->
     for name in numbers:
         lake.file(f"{name}.parquet", {"x": pa.array(numbers[name], pa.int32()), "h": pa.array(huge[name], pa.decimal128(38, 10))})
     lake.index(MinMax("x"), MinMax("h"))
-    with setting(lake, "spark.sql.ansi.enabled", ansi):
+    with settings_of(lake.spark, {"spark.sql.ansi.enabled": ansi}):
         for where in (
             "date_add(DATE'9999-12-31', x) = DATE'9999-12-31'",
             "date_sub(DATE'2024-01-01', x) < DATE'2023-12-28'",
@@ -282,7 +282,7 @@ def test_a15_days_and_whole_quotients_wrap_in_any_mode(lake: Lake, ansi: str) ->
 
 
 def test_a15_a_double_that_becomes_an_integer_wraps_without_ansi(lake: Lake) -> None:
-    with setting(lake, "spark.sql.ansi.enabled", "false"):
+    with settings_of(lake.spark, {"spark.sql.ansi.enabled": "false"}):
         files(lake, {"a": {"v": [nan]}, "b": {"v": [1e300]}, "c": {"v": [-7.0]}, "d": {"v": [40_000.0]}})
         lake.index(MinMax("v"), ValueList("v"))
         lake.view()

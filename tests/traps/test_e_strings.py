@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from data_skip import MinMax, Prefix, Suffix, ValueList
-from tests.support import Lake, aged
-from tests.traps.kinds import check, files, setting
+from tests.support import Lake, aged, settings_of
+from tests.traps.kinds import check, files
 
 HIGHEST = "\U0010ffff"
 UNKNOWN: dict[str, str | None] = {"MinMax": None, "Prefix": None, "Suffix": None}
@@ -93,7 +93,7 @@ def test_e5_a_maximum_that_cannot_be_rounded_up_stays_unknown(lake: Lake, batch_
     highest = HIGHEST * 200
     files(lake, {"a": {"s": ["b", highest, "c"]}, "b": {"s": [highest, "b"]}, "c": {"s": ["b", "c"]}})
     lake.file("d", {"s": ["b", None, highest]})
-    with setting(lake, "spark.sql.execution.arrow.maxRecordsPerBatch", str(batch_rows)):
+    with settings_of(lake.spark, {"spark.sql.execution.arrow.maxRecordsPerBatch": str(batch_rows)}):
         lake.index(MinMax("s"))
     lake.view()
     check(lake, "s > 'd'", "abd")
@@ -243,7 +243,7 @@ def test_e17_padded_chars(lake: Lake) -> None:
         check(lake, "c IN ('z', 'q')", "c")
         check(lake, "c IS NULL", "d")
         check(lake, "c > 'b'", "c", **NO_AFFIX)
-        with setting(lake, "spark.sql.readSideCharPadding", "false"):
+        with settings_of(lake.spark, {"spark.sql.readSideCharPadding": "false"}):
             lake.spark.table("padded").createOrReplaceTempView("t")
             for where in ("c = 'ab'", "length(c) = 2", "c = 'abc'"):
                 lake.query(f"SELECT * FROM padded WHERE {where}")

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from data_skip import MinMax, Prefix, Suffix, ValueList
-from tests.support import Lake
-from tests.traps.kinds import ZONE, check, column, files, setting, times
+from tests.support import Lake, settings_of
+from tests.traps.kinds import ZONE, check, column, files, times
 
 ANSI = "spark.sql.ansi.enabled"
 UNKNOWN: dict[str, str | None] = {"MinMax": None, "Prefix": None, "Suffix": None}
@@ -25,7 +25,7 @@ AROUND: dict[str, str | None] = {"MinMax": None, "ValueList": None}  # read wher
 def test_g1_g3_text_against_a_number_or_date(lake: Lake, ansi: str) -> None:
     rows = {"a": ["07", " 7 "], "b": ["10", "100"], "c": ["2024-1-9"], "d": ["9"], "e": [None], "f": ["7.0", "7e0"], "g": ["2024"]}
     files(lake, {file: {"s": pa.array(values, pa.string())} for file, values in rows.items()})
-    with setting(lake, ANSI, ansi):
+    with settings_of(lake.spark, {ANSI: ansi}):
         lake.index(MinMax("s"), ValueList("s"), Prefix("s", 2), Suffix("s", 2))
         lake.view()
         check(lake, "try_cast(s AS INT) = 7", "a" if ansi == "true" else "af", **UNKNOWN)
@@ -169,13 +169,13 @@ def test_g11_formatted_dates(lake: Lake) -> None:
 @pytest.mark.parametrize("policy", ["LEGACY", "CORRECTED", "EXCEPTION"])
 def test_g11_local_years_without_four_digits(lake: Lake, policy: str) -> None:
     """West of Greenwich the year 1 begins in a year 0, which old calendars call 1 as well; east of it 9999 ends in +10000."""
-    with setting(lake, "spark.sql.legacy.timeParserPolicy", policy), setting(lake, ZONE, "America/New_York"):
+    with settings_of(lake.spark, {"spark.sql.legacy.timeParserPolicy": policy, ZONE: "America/New_York"}):
         first = ["0000-12-31 20:00:00", "0001-01-01 12:00:00", "0001-02-01"]
         times(lake, "TIMESTAMP", {"a": first, "b": ["2024-01-01", "2024-01-03"], "c": ["2024-02-01", "2024-02-03"]})
         check(lake, "date_format(t, 'yyyy-MM-dd') = '0001-01-01'", "a", MinMax=None)
         check(lake, "date_format(t, 'yyyy-MM-dd') = '2024-01-03'", "b", MinMax="ab")
     last = Lake(lake.spark, lake.skipping, lake.folder.parent / "last")
-    with setting(lake, "spark.sql.legacy.timeParserPolicy", policy), setting(lake, ZONE, "Asia/Kolkata"):
+    with settings_of(lake.spark, {"spark.sql.legacy.timeParserPolicy": policy, ZONE: "Asia/Kolkata"}):
         times(last, "TIMESTAMP", {"a": ["2024-01-01", "9999-12-31 12:00:00", "+10000-01-01 03:00:00"]})
         check(last, "CAST(t AS STRING) = '9999-12-31 12:00:00'", "a", MinMax=None)
         check(last, "from_unixtime(unix_seconds(t)) = '9999-12-31 12:00:00'", "a", MinMax=None)

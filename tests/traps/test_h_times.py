@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from data_skip import MinMax, ValueList
-from tests.support import Lake, aged
-from tests.traps.kinds import ZONE, check, setting, times
+from tests.support import Lake, aged, settings_of
+from tests.traps.kinds import ZONE, check, times
 
 TS = pa.timestamp("us", "UTC")
 
@@ -29,12 +29,12 @@ def test_h1_bounds_keep_microseconds(lake: Lake) -> None:
 
 def test_h2_h7_h16_instants_do_not_depend_on_the_zone(lake: Lake) -> None:
     """Indexed under one session zone, queried under another; neither is that of the JVM."""
-    with setting(lake, ZONE, "Asia/Kolkata"):
+    with settings_of(lake.spark, {ZONE: "Asia/Kolkata"}):
         times(lake, "TIMESTAMP", {"a": ["2024-01-01 07:30:00"], "b": ["2024-01-01 12:00:00"], "c": ["1850-01-01 00:00:00"]})
         lake.index(MinMax("year(t)"), ValueList("hour(t)"))
         check(lake, "year(t) = 1850", "c")
     for zone in ("UTC", "America/New_York", "Europe/Amsterdam", "Asia/Kolkata"):
-        with setting(lake, ZONE, zone):
+        with settings_of(lake.spark, {ZONE: zone}):
             check(lake, "t = TIMESTAMP'2024-01-01T02:00:00Z'", "a")
             check(lake, "t < TIMESTAMP'1900-01-01T00:00:00Z'", "c")
             check(lake, "year(t) < 2024", "ac" if zone == "America/New_York" else "c")
@@ -54,7 +54,7 @@ def test_h3_before_1970(lake: Lake) -> None:
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Apia"])
 def test_h4_a_date_against_an_instant(lake: Lake, zone: str) -> None:
-    with setting(lake, ZONE, zone):
+    with settings_of(lake.spark, {ZONE: zone}):
         times(lake, "DATE", {"a": ["2024-01-01"], "b": ["2024-01-02"], "c": ["2011-12-30"], "d": ["0001-01-01"], "e": ["NULL"]}, "d")
         check(lake, "d < TIMESTAMP'2024-01-01 12:00:00'", "acd")
         check(lake, "d >= TIMESTAMP'2024-01-01 12:00:00'", "b")
@@ -68,7 +68,7 @@ def test_h4_a_date_against_an_instant(lake: Lake, zone: str) -> None:
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "America/St_Johns", "Asia/Kolkata", "Pacific/Apia"])
 def test_h5_the_day_of_an_instant(lake: Lake, zone: str) -> None:
-    with setting(lake, ZONE, zone):
+    with settings_of(lake.spark, {ZONE: zone}):
         rows = {
             "a": ["2024-01-01 10:00:00"],
             "b": ["2024-01-02 00:00:00"],
@@ -97,7 +97,7 @@ def test_h5_a_local_day_that_comes_twice(lake: Lake) -> None:
     lake.file("c", {"t": pa.array([_utc("2007-06-01T00:00:00")], TS)})
     lake.index(MinMax("t"), ValueList("t"))
     lake.view()
-    with setting(lake, ZONE, "America/St_Johns"):
+    with settings_of(lake.spark, {ZONE: "America/St_Johns"}):
         check(lake, "CAST(t AS DATE) IN (DATE'2006-10-29', DATE'2030-01-01')", "a", MinMax=None)
         check(lake, "CAST(t AS DATE) NOT IN (DATE'2006-10-29', DATE'2030-01-01')", "bc", MinMax=None)
         check(lake, "CAST(CAST(t AS DATE) AS STRING) = '2006-10-28'", "b", MinMax=None)
@@ -114,12 +114,12 @@ def test_h6_times_in_text_depend_on_the_zone(lake: Lake, format: str) -> None:
     for name, text in lines.items():
         (lake.folder / name).write_text(f'{{"t": "{text}"}}\n' if format == "json" else f"{text}\n")
         aged(lake.folder / name)
-    with setting(lake, ZONE, "America/Los_Angeles"):
+    with settings_of(lake.spark, {ZONE: "America/Los_Angeles"}):
         lake.index(MinMax("t"), ValueList("t"), format=format, schema="t TIMESTAMP")
         lake.view(format=format, schema="t TIMESTAMP")
         check(lake, "t < TIMESTAMP'2024-01-01T08:45:00Z'", "a")
     for zone, hit in (("UTC", "a"), ("Asia/Tokyo", "ab")):
-        with setting(lake, ZONE, zone):
+        with settings_of(lake.spark, {ZONE: zone}):
             lake.view(format=format, schema="t TIMESTAMP")
             check(lake, "t < TIMESTAMP'2024-01-01T00:45:00Z'", "abc")
             assert lake.spark.sql("SELECT * FROM t WHERE t < TIMESTAMP'2024-01-01T00:45:00Z'").count() == len(hit)
@@ -131,7 +131,7 @@ def test_h8_local_times_at_the_autumn_change(lake: Lake) -> None:
         lake.file(name, {"t": pa.array([_utc(text)], TS)})
     lake.index(MinMax("t"), ValueList("t"))
     lake.view()
-    with setting(lake, ZONE, "America/New_York"):
+    with settings_of(lake.spark, {ZONE: "America/New_York"}):
         check(lake, "CAST(t AS TIMESTAMP_NTZ) < TIMESTAMP_NTZ'2024-11-03 01:20:00'", None)
         check(
             lake, "CAST(t AS TIMESTAMP_NTZ) IN (TIMESTAMP_NTZ'2024-11-03 01:10:00', TIMESTAMP_NTZ'2000-01-01 00:00:00')", "b", MinMax=None
@@ -146,7 +146,7 @@ def test_h8_local_times_at_the_autumn_change(lake: Lake) -> None:
 
 @pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "America/New_York"])
 def test_h9_local_times_against_instants(lake: Lake, zone: str) -> None:
-    with setting(lake, ZONE, zone):
+    with settings_of(lake.spark, {ZONE: zone}):
         rows = {"a": ["2024-01-01 00:00:00"], "b": ["2024-01-01 08:00:00"], "c": ["2024-11-03 01:30:00"], "d": ["2024-03-10 02:30:00"]}
         times(lake, "TIMESTAMP_NTZ", rows, "n")
         check(lake, "n = TIMESTAMP'2024-01-01T08:00:00Z'", {"UTC": "b", "America/Los_Angeles": "a"}.get(zone, ""), MinMax=None)
@@ -196,24 +196,22 @@ def test_h12_truncation_against_a_literal_within_the_unit(lake: Lake) -> None:
 @pytest.mark.parametrize("type_", ["DATE", "TIMESTAMP"])
 def test_h13_the_calendar_before_1582(lake: Lake, mode: str, type_: str) -> None:
     rows = {"a": ["1001-01-01"], "b": ["1001-01-07"], "c": ["1582-10-15"], "d": ["0001-01-01"], "e": ["1582-10-04"]}
-    with setting(lake, "spark.sql.parquet.datetimeRebaseModeInWrite", mode):
+    with settings_of(lake.spark, {"spark.sql.parquet.datetimeRebaseModeInWrite": mode}):
         times(lake, type_, rows)
     check(lake, f"t = {type_}'1001-01-01'", "a")
     check(lake, f"t < {type_}'1001-01-07'", "ad")
     check(lake, f"t >= {type_}'1582-10-15'", "c")
     check(lake, f"t BETWEEN {type_}'1500-01-01' AND {type_}'1582-10-14'", "e")
     check(lake, "year(t) = 1001", "ab")
-    with setting(lake, "spark.sql.parquet.datetimeRebaseModeInRead", "LEGACY"):
+    with settings_of(lake.spark, {"spark.sql.parquet.datetimeRebaseModeInRead": "LEGACY"}):
         lake.view()
         check(lake, f"t = {type_}'1001-01-01'", None)
 
 
 @pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
 def test_h14_int96(lake: Lake, mode: str) -> None:
-    with (
-        setting(lake, "spark.sql.parquet.outputTimestampType", "INT96"),
-        setting(lake, "spark.sql.parquet.int96RebaseModeInWrite", mode),
-    ):
+    written = {"spark.sql.parquet.outputTimestampType": "INT96", "spark.sql.parquet.int96RebaseModeInWrite": mode}
+    with settings_of(lake.spark, written):
         times(lake, "TIMESTAMP", {"a": ["1600-01-01 00:00:00"], "b": ["2024-01-01 00:00:00.000001"], "c": ["1000-01-01 00:00:00"]})
     check(lake, "t < TIMESTAMP'1970-01-01 00:00:00'", "ac")
     check(lake, "t > TIMESTAMP'2024-01-01 00:00:00'", "b")
@@ -265,7 +263,7 @@ def test_h17_times_that_python_cannot_hold(lake: Lake) -> None:
 
 def test_h18_h19_a_day_is_not_24_hours(lake: Lake) -> None:
     """In New York, 2024-03-09 12:00 plus a day is 23 hours later."""
-    with setting(lake, ZONE, "America/New_York"):
+    with settings_of(lake.spark, {ZONE: "America/New_York"}):
         after = ["2024-03-11 02:30:00", "2024-03-11 03:00:00", "2024-03-11 04:00:00"]  # the clocks left out the first, less a day
         rows = {"a": ["2024-03-09 12:00:00"], "b": ["2024-03-10 12:00:00"], "c": ["2024-03-01 00:00:00"], "d": after}
         times(lake, "TIMESTAMP", rows)

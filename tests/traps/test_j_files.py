@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,12 +17,6 @@ from data_skip.building import indexing
 from tests.support import Lake, aged
 
 LOW, HIGH = {"x": [1, 2]}, {"x": [100, 200]}
-
-
-def text(lake: Lake, name: str, content: str) -> Path:
-    path = lake.folder / name
-    path.write_text(content, encoding="utf-8")
-    return aged(path)
 
 
 def test_j1_j2_j3_j5_new_rewritten_and_restored_files(lake: Lake) -> None:
@@ -60,8 +53,8 @@ def test_j1_j2_j3_j5_new_rewritten_and_restored_files(lake: Lake) -> None:
 
 
 def test_j4_same_size_within_the_same_second(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = text(lake, "a.csv", "10\n")
-    text(lake, "b.csv", "20\n")
+    path = lake.text("a.csv", "10\n")
+    lake.text("b.csv", "20\n")
     table = lake.index(MinMax("x"), format="csv", schema="x int")
     moment = path.stat().st_mtime_ns
     path.write_text("77\n")
@@ -156,8 +149,8 @@ def test_j9_file_that_changes_while_it_is_collected(lake: Lake, monkeypatch: pyt
 
 
 def test_j11_j12_j13_other_options_and_schemas(lake: Lake) -> None:
-    text(lake, "a.csv", "10;NA\n9;b\n")
-    text(lake, "b.csv", "7;c\n8;d\n")
+    lake.text("a.csv", "10;NA\n9;b\n")
+    lake.text("b.csv", "7;c\n8;d\n")
     schema = "x int, s string"
     lake.index(MinMax("x"), MinMax("s"), format="csv", schema=schema, options={"sep": ";", "nullValue": "NA"})
     lake.view(format="csv", schema=schema, sep=";", nullValue="NA")
@@ -186,8 +179,8 @@ def test_j11_j12_j13_other_options_and_schemas(lake: Lake) -> None:
 
 def test_j11_a_header_makes_no_file_empty_for_those_who_read_it(lake: Lake) -> None:
     """A file of one line has no row for one reader and a row for another."""
-    text(lake, "one.csv", "5\n")
-    text(lake, "two.csv", "7\n8\n")
+    lake.text("one.csv", "5\n")
+    lake.text("two.csv", "7\n8\n")
     table = lake.index(MinMax("x"), format="csv", schema="x int", options={"header": "true"})
     lake.view(format="csv", schema="x int", header="true")
     lake.check("x > 0", read=["two.csv"])
@@ -200,8 +193,8 @@ def test_j11_a_header_makes_no_file_empty_for_those_who_read_it(lake: Lake) -> N
 
 
 def test_j14_types_are_those_of_the_table_not_of_each_file(lake: Lake) -> None:
-    text(lake, "a.csv", "10\n9\n")
-    text(lake, "b.csv", "zz\nyy\n")
+    lake.text("a.csv", "10\n9\n")
+    lake.text("b.csv", "zz\nyy\n")
     lake.index(MinMax("_c0"), format="csv", options={"inferSchema": "true"})
     lake.view(format="csv", inferSchema="true")
     lake.check("_c0 = '10'", read=["a.csv"])
@@ -212,8 +205,8 @@ def test_j14_types_are_those_of_the_table_not_of_each_file(lake: Lake) -> None:
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
 def test_j15_j16_malformed_records_keep_their_file(lake: Lake, mode: str) -> None:
-    text(lake, "bad.csv", "1,10\nabc,20\n3\n")
-    text(lake, "good.csv", "7,70\n8,80\n")
+    lake.text("bad.csv", "1,10\nabc,20\n3\n")
+    lake.text("good.csv", "7,70\n8,80\n")
     schema = "x int, y int"
     report = lake.table(format="csv", schema=schema, options={"mode": mode}).create_index(MinMax("x"), MinMax("y"))
     assert report.files_refused == 1
@@ -269,9 +262,9 @@ def test_j21_empty_files(lake: Lake) -> None:
     for where, read in {"x > 50": ["high.parquet"], "f IS NULL": ["low.parquet"], "x IS NULL": [], "x = 1 OR f = 1.5": None}.items():
         lake.check(where, read=read)
     csv = Lake(lake.spark, lake.skipping, lake.folder.parent / "csv")
-    text(csv, "empty.csv", "")
-    text(csv, "blank.csv", "\n\n")
-    text(csv, "some.csv", "1\n")
+    csv.text("empty.csv", "")
+    csv.text("blank.csv", "\n\n")
+    csv.text("some.csv", "1\n")
     csv.index(MinMax("x"), format="csv", schema="x int")
     csv.view(format="csv", schema="x int")
     csv.check("x = 1", read=["some.csv"])
