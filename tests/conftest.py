@@ -109,10 +109,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.extraClassPath", HADOOP_DEFAULTS)
         .config("spark.python.daemon.module", "tests.python_workers")  # starts tasks five times as fast
         .config("spark.sql.codegen.wholeStage", "false")  # compiles for longer than a query of few rows takes; expressions are compiled
+        .config("spark.sql.ui.explainMode", "simple")
         .config("spark.sql.ui.retainedExecutions", "10")  # plans of a thousand queries, else
         # A run is too short, and its plans too many, for what the second compiler gives: it took half of the time of two cores. The code
         # cache of the first is too small for what is generated: a third of a core went into sweeping it, and compiling again.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xms1500m -Xmn800m")
     )
     with alone(tmp_path_factory):
         session = builder.getOrCreate()
