@@ -35,6 +35,12 @@ SEDONA = ("org.apache.sedona:sedona-spark-shaded-4.0_2.13:1.8.0", "org.datasysla
 # what a small job takes. `test-newest` and `test-versions`, the demo and the benchmarks run with them.
 HADOOP_DEFAULTS = str(Path(__file__).parent / "hadoop_defaults") if pyspark.__version__.startswith("4.0.") else ""
 
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1",  # a run is too short, and its plans too many, for what the second compiler gives: it took half of two cores
+    "-XX:ReservedCodeCacheSize=512m",  # of the first is too small for what is generated: a third of a core went into compiling again
+    "-XX:+UseSerialGC -Xms1500m -Xmn800m",  # a twentieth of the time went into collecting a small young generation
+)
+
 # What may change with Spark's version: `pytest -m spark_version` runs it on others than the one that is pinned.
 SPARK_VERSION = (
     "elements/test_lifting",
@@ -111,9 +117,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.codegen.wholeStage", "false")  # compiles for longer than a query of few rows takes; expressions are compiled
         .config("spark.sql.ui.explainMode", "simple")
         .config("spark.sql.ui.retainedExecutions", "10")  # plans of a thousand queries, else
-        # A run is too short, and its plans too many, for what the second compiler gives: it took half of the time of two cores. The code
-        # cache of the first is too small for what is generated: a third of a core went into sweeping it, and compiling again.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xms1500m -Xmn800m")
+        .config(
+            "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xms1500m -Xmn800m"
+        )
     )
     with alone(tmp_path_factory):
         session = builder.getOrCreate()

@@ -23,7 +23,7 @@ from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
-from data_skip.store.definition import Definition, difference, reader_of, unsure
+from data_skip.store.definition import Definition, Reading, difference, unsure
 
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
@@ -56,7 +56,7 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm) -> Binding:
     if refusal := index.refuse(tuple(tree.type for tree in indexed(list(map(decode, trees))))):
         raise DataSkipError(f"{index} cannot be built: {refusal}")
     expressions = [decode(tree) for tree in trees]
-    reader = reader_of(scan.description, scan.settings, expressions)
+    reader = Reading(scan.description, scan.settings).reader(expressions)
     if why := unsure(reader) or why_unsteady_as_read(expressions, reader):
         raise DataSkipError(f"{index} cannot be built: {why}")
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
@@ -90,7 +90,7 @@ def changed(stored: Definition, now: Definition) -> str:
     """What makes an index of the store another one than the same index bound today; "" where nothing does."""
     if why := difference(stored.reader, now.reader):
         return why.replace("the query reads", "the table is now read")
-    if stored.bound_expressions() != now.bound_expressions():
+    if stored.bound_expressions != now.bound_expressions:
         what = ", ".join(stored.expressions)
         return f"collected when Spark understood {what} in another way (a function was registered again, or a setting changed)"
     return ""

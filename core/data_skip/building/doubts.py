@@ -44,7 +44,7 @@ def times_of_text(binding: Binding) -> list[str]:
         if reader["format"] in WITH_MALFORMED
         else set()
     )
-    return sorted(dated & {column.path[0] for column in columns_of(binding.definition.bound_expressions())})
+    return sorted(dated & {column.path[0] for column in columns_of(binding.definition.bound_expressions)})
 
 
 def _of_today(value: Values, type_: DataType, elsewhere: bool) -> Values:
@@ -81,7 +81,7 @@ def _columns_by_field(binding: Binding) -> list[Column]:
     """The columns that an index reads, where the reader leaves out fields of structs; else none."""
     if binding.definition.reader["format"] not in BY_FIELD:
         return []
-    return sorted(columns_of(binding.definition.bound_expressions()), key=str)
+    return sorted(columns_of(binding.definition.bound_expressions), key=str)
 
 
 def _shown(frame: DataFrame, column: Column) -> Values | None:

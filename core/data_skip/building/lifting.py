@@ -32,7 +32,7 @@ def lift(uris: Mapping[int, str], definitions: Mapping[Index, Definition]) -> di
     if not all(_lifts(index) for index in definitions) or any(not by_name_from_parquet(reader) for reader in readers):
         return {}
     local = {i: local_path(uri) for i, uri in uris.items() if uri.startswith("file:")}
-    trees = {index: indexed(definition.bound_expressions()) for index, definition in definitions.items()}
+    trees = {index: indexed(definition.bound_expressions) for index, definition in definitions.items()}
     with ThreadPoolExecutor(_THREADS) as pool:
         lifted = pool.map(partial(_lift_one, trees=trees), local.values())
         return {i: file for i, file in zip(local, lifted, strict=True) if file is not None}

@@ -23,8 +23,9 @@ from data_skip.proofs.elements import indexed
 from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.store import Snapshot
-from data_skip.store.definition import Definition, difference, reader_of
+from data_skip.store.definition import Definition, Reading, difference
 
+_MOST_ADVICE = 10  # leaves of a scan of which a report says which indexes would serve them: all filters are asked of each
 Find = Callable[[Sequence[str]], list[tuple[str, Snapshot]]]
 
 
@@ -94,7 +95,7 @@ def unprofitable(listing: Listing, find: Find, knowledge: Knowledge) -> list[str
     where no index is about its columns.
     """
     found = find(listing.scan.roots)
-    trees = [tree for _, snapshot in found for d in snapshot.definitions.values() for tree in d.bound_expressions()]
+    trees = [tree for _, snapshot in found for d in snapshot.definitions.values() for tree in d.bound_expressions]
     columns = {column.path[0] for column in columns_of(trees)}
     runtime_filters = listing.scan.description["runtime_filters"]
     reasons = [f"no index on {', '.join(sorted(p['columns']))}" if not columns & set(p["columns"]) else "" for p in runtime_filters]
@@ -136,10 +137,10 @@ def _explain(report: ScanReport, verdict: Verdict, skipped: Mask, scan: Scan, kn
     report.bytes_read -= int(snapshot.sizes[skipped].sum())
     report.rows_known += int(np.nansum(snapshot.row_counts[fresh]))
     report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & ~skipped]))
-    for leaf in decision.leaves:
+    for number, leaf in enumerate(decision.leaves):
         line = PredicateReport(scan.sql(leaf.node))
         if leaf.clause is ALWAYS_TRUE:
-            line.why_not = why_no_clause(leaf.node, decision.indexes, knowledge.filters, knowledge.kinds)
+            line.why_not = why_no_clause(leaf.node, decision.indexes, knowledge if number < _MOST_ADVICE else None)
         else:
             line.clause = str(leaf.clause)
             line.files_skipped_alone = int((fresh & ~survivors(leaf.clause, verdict.records, len(fresh))).sum())
@@ -149,26 +150,41 @@ def _explain(report: ScanReport, verdict: Verdict, skipped: Mask, scan: Scan, kn
 
 
 def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str]) -> Decision:
-    """The clause for the scan's predicate over the indexes that were collected as the scan reads; `notes` tells why others are not used."""
+    """The clause for the scan's predicate over the indexes that were collected as the scan reads; `notes` tells why others are not used.
+
+    Indexes of which no column is in the predicate are not looked at.
+    """
+    reading = Reading(scan.description, scan.settings)
+    columns = {column.path[0] for column in columns_of([scan.predicate])}
     bound = []
     for column, definition in snapshot.definitions.items():
-        index = usable(definition, knowledge.kinds)
-        if isinstance(index, str):
-            notes.append(index)
+        if columns.isdisjoint(definition.columns):
             continue
-        trees = definition.bound_expressions()
-        if index.column != column:
-            notes.append(f"{definition} is not used: its column is {column}, not {index.column}")
-        elif why_not := why_unsteady(trees) or why_unsteady_as_read(trees, definition.reader):
-            notes.append(f"{definition} is not used: it {why_not}")
-        elif why_not := difference(definition.reader, reader_of(scan.description, scan.settings, trees)):
-            notes.append(f"{definition} is not used: {why_not}")
+        found = _bound(column, definition, reading, knowledge)
+        if isinstance(found, str):
+            notes.append(found)
         else:
-            bound.append(BoundIndex(index, indexed(trees)))
+            bound.append(found)
     partitions = partition_values(scan.predicate).values()
     decision = generate_clause(scan.predicate, Indexes((*bound, *partitions), scan), knowledge.filters)
-    decision.same_reader = bool(bound)
+    others = (_bound(column, definition, reading, knowledge) for column, definition in snapshot.definitions.items())
+    decision.same_reader = bool(bound) or any(isinstance(found, BoundIndex) for found in others)
     return decision
+
+
+def _bound(column: str, definition: Definition, reading: Reading, knowledge: Knowledge) -> BoundIndex | str:
+    """The index of a column of the store, for a scan; or why it is not used."""
+    index = usable(definition, knowledge.kinds)
+    if isinstance(index, str):
+        return index
+    trees = definition.bound_expressions
+    if index.column != column:
+        return f"{definition} is not used: its column is {column}, not {index.column}"
+    if why_not := why_unsteady(trees) or why_unsteady_as_read(trees, definition.reader):
+        return f"{definition} is not used: it {why_not}"
+    if why_not := difference(definition.reader, reading.reader(trees)):
+        return f"{definition} is not used: {why_not}"
+    return BoundIndex(index, indexed(trees))
 
 
 def usable(definition: Definition, kinds: Mapping[str, type[Index]]) -> Index | str:

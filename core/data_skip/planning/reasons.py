@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from data_skip.ask_spark import Rule, Spark
 from data_skip.clause import ALWAYS_TRUE, AllOf, Clause, Mask, Records
 from data_skip.expression import Call, Column, Expression, name_of
-from data_skip.filters import Filters, Indexes
-from data_skip.index import BoundIndex, Index
+from data_skip.filters import Indexes
+from data_skip.index import BoundIndex
+from data_skip.planning.catalog import Knowledge
 from data_skip.planning.merging import generate_clause
 from data_skip.proofs.elements import indexed
 from data_skip.proofs.narrowing import rule_of
@@ -32,8 +33,8 @@ _MOST_SUGGESTED = 3
 _POOR = 0.5  # share of the files in whose range a value lies
 
 
-def why_no_clause(node: Expression, indexes: Indexes, filters: Filters, kinds: Mapping[str, type[Index]]) -> str:
-    """Why nothing is known of a leaf in any file."""
+def why_no_clause(node: Expression, indexes: Indexes, knowledge: Knowledge | None) -> str:
+    """Why nothing is known of a leaf in any file; and which indexes would serve it, by what a session knows (None: not said)."""
     for call in node.walk():
         if isinstance(call, Call) and not call.own_deterministic and all(child.deterministic for child in call.operands):
             if call.is_subquery:
@@ -47,9 +48,9 @@ def why_no_clause(node: Expression, indexes: Indexes, filters: Filters, kinds: M
     missing = columns - _columns(tree for index in indexes.bound for tree in index.expressions)
     others = ", ".join(str(index) for index in indexes.bound if columns & _columns(index.expressions))
     reason = f"no index on {_listed(missing)}" if missing else f"no filter of {others} serves it"
-    if name_of(node) == "IsNotNull":
+    if knowledge is None or name_of(node) == "IsNotNull":
         return reason
-    would_serve = _would_serve(node, sorted(missing or columns, key=str), indexes, filters, kinds)
+    would_serve = _would_serve(node, sorted(missing or columns, key=str), indexes, knowledge)
     helpful = list(islice(would_serve, _MOST_SUGGESTED))
     return f"{reason}; {' or '.join(helpful)} would serve it" if helpful else reason
 
@@ -73,20 +74,20 @@ def why_no_file(node: Expression, clause: Clause, records: Records, fresh: Mask,
     return "every file may hold a match"
 
 
-def _would_serve(
-    node: Expression, columns: list[Column], indexes: Indexes, filters: Filters, kinds: Mapping[str, type[Index]]
-) -> Iterator[str]:
+def _would_serve(node: Expression, columns: list[Column], indexes: Indexes, knowledge: Knowledge) -> Iterator[str]:
     """Which further indexes over the columns would give the leaf a clause: the filters are asked."""
-    plugins: dict[str, dict[str, int]] = {name: {} for name, kind in kinds.items() if not kind.__module__.startswith("data_skip.")}
+    plugins: dict[str, dict[str, int]] = {
+        name: {} for name, kind in knowledge.kinds.items() if not kind.__module__.startswith("data_skip.")
+    }
     for name, parameters in (_SUGGESTED | plugins).items():
         try:
-            made = [BoundIndex(kinds[name](str(column), **parameters), indexed((column,))) for column in columns]
+            made = [BoundIndex(knowledge.kinds[name](str(column), **parameters), indexed((column,))) for column in columns]
             refused = any(bound.index.refuse(tuple(e.type for e in bound.expressions)) for bound in made)
         except Exception:  # a plugin's index that takes more than one expression
             continue
         if refused or any(bound.index.kind == name and bound.expressions == one.expressions for one in made for bound in indexes.bound):
             continue
-        clause = generate_clause(node, Indexes((*indexes.bound, *made), indexes.spark), filters).clause
+        clause = generate_clause(node, Indexes((*indexes.bound, *made), indexes.spark), knowledge.filters).clause
         used = {field.index for field in clause.fields()}
         if clause is not ALWAYS_TRUE and not _tells_of_constants_only(clause) and used >= {one.index.column for one in made}:
             yield " and ".join(f"{name}({column})" for column in columns)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 from data_skip.expression import Call, Expression, columns_of, decode
@@ -37,26 +38,46 @@ _SHORT_YEAR = re.compile(r"(?<!y)y{1,2}(?!y)|(?<!Y)Y{1,2}(?!Y)")
 Settings = Callable[[tuple[str, ...]], Sequence[Mapping[str, str]]]
 
 
-def reader_of(description: Mapping[str, Any], settings: Settings, trees: Iterable[Expression]) -> dict[str, Any]:
-    """How a scan turns files into the values of some expressions: equal readers see equal values in equal files.
+class Reading:
+    """How a scan turns files into values. `description` is that of a Scan, `settings` its method of that name."""
 
-    `description` is that of a Scan, `settings` its method that tells what is set in the sessions of the relation and of the query.
-    """
-    format_ = description["format"]
-    trees, has_ids = list(trees), '"parquet.field.id"' in description["schema"]
-    schema, paths = json.loads(description["schema"]), sorted({column.path for column in columns_of(trees)})
-    evaluates = any(isinstance(tree, Call) for tree in trees) or _have_default(schema, paths)
-    sessions = [relevant(found, format_, evaluates, has_ids) for found in settings(HADOOP)]
-    options = {k.lower(): _plain(k.lower(), v) for k, v in description["options"].items() if _counts(k.lower())}
-    reader = {"format": format_, "options": dict(options.items() - _DEFAULTS), "session": _together(sessions)}
-    columns = _columns(format_, schema, paths, _by_position(reader))
-    if format_ == "parquet" and any('"timestamp"' in json.dumps(type_) for _, type_, *_ in columns):
-        # Old calendars' moments are told by the clock of the JVM's zone, where the file does not name another.
-        reader["session"] = _together([{**session, ZONE: found[ZONE]} for session, found in zip(sessions, settings(HADOOP), strict=True)])
-    if header_may_move(reader):
-        parts = [{key: found[key] for key in FIRST_PART if key in found} for found in settings(HADOOP)]
-        reader["session"] = _together([{**session, **part} for session, part in zip(sessions, parts, strict=True)])
-    return {**reader, "columns": columns}
+    def __init__(self, description: Mapping[str, Any], settings: Settings) -> None:
+        self._format, self._schema = description["format"], _parsed(description["schema"])
+        self._options = {k.lower(): _plain(k.lower(), v) for k, v in description["options"].items() if _counts(k.lower())}
+        self._has_ids = '"parquet.field.id"' in description["schema"]
+        self._settings = settings(HADOOP)
+        self._sessions: dict[bool, list[dict[str, str]]] = {}
+
+    def reader(self, trees: Iterable[Expression]) -> dict[str, Any]:
+        """How the values of some expressions come about: equal readers see equal values in equal files."""
+        trees = list(trees)
+        paths = sorted({column.path for column in columns_of(trees)})
+        sessions = self._relevant(any(isinstance(tree, Call) for tree in trees) or _have_default(self._schema, paths))
+        reader = {"format": self._format, "options": dict(self._options.items() - _DEFAULTS), "session": _together(sessions)}
+        columns = _columns(self._format, self._schema, paths, _by_position(reader))
+        if self._format == "parquet" and any('"timestamp"' in json.dumps(type_) for _, type_, *_ in columns):
+            # Old calendars' moments are told by the clock of the JVM's zone, where the file does not name another.
+            reader["session"] = self._with(sessions, (ZONE,))
+        if header_may_move(reader):
+            reader["session"] = self._with(sessions, FIRST_PART)
+        return {**reader, "columns": columns}
+
+    def _relevant(self, evaluates: bool) -> list[dict[str, str]]:
+        """Of each session the settings that may change what the scan gives; `evaluates`: expressions over it, as well."""
+        if evaluates not in self._sessions:
+            self._sessions[evaluates] = [relevant(found, self._format, evaluates, self._has_ids) for found in self._settings]
+        return self._sessions[evaluates]
+
+    def _with(self, sessions: Sequence[Mapping[str, str]], keys: Iterable[str]) -> dict[str, str]:
+        """The sessions with some settings more, where they are known."""
+        more = [{key: found[key] for key in keys if key in found} for found in self._settings]
+        return _together([{**session, **part} for session, part in zip(sessions, more, strict=True)])
+
+
+@lru_cache(maxsize=16)
+def _parsed(schema: str) -> Any:
+    """A schema's JSON: that of a wide table takes longer than all else that is asked of an index."""
+    return json.loads(schema)
 
 
 def header_may_move(reader: Mapping[str, Any]) -> bool:
@@ -263,15 +284,21 @@ class Definition:
         d = json.loads(text)
         return cls(d["kind"], tuple(d["expressions"]), d["parameters"], d["version"], tuple(d["trees"]), _upgraded(d["reader"]))
 
+    @cached_property
     def bound_expressions(self) -> tuple[Expression, ...]:
         """The trees of the expressions, as Spark optimised them when the index was created."""
         return tuple(decode(tree) for tree in self.trees)
 
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The table's columns that the expressions read, or read a field of."""
+        return frozenset(column.path[0] for column in columns_of(self.bound_expressions))
+
     def same_as(self, other: Definition) -> bool:
         """Whether records of one are records of the other."""
-        return (self.kind, self.version, self.parameters, self.reader, self.bound_expressions()) == (
+        return (self.kind, self.version, self.parameters, self.reader, self.bound_expressions) == (
             *(other.kind, other.version, other.parameters, other.reader),
-            other.bound_expressions(),
+            other.bound_expressions,
         )
 
     def __str__(self) -> str:
