@@ -55,7 +55,7 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
 
     Not inside of a callback of the JVM, since Spark may be asked what Python functions give: `decide_once` is for there.
     """
-    listing.scan.java.workers().clear()
+    listing.scan.forget()
     report = decide_once(listing, find, knowledge)
     while listing.scan.asks:
         listing.scan.run_workers()

@@ -15,6 +15,11 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** What Python calls: an object, since py4j cannot name classes that were compiled at run time. */
 public final class Shim {
+  /** @param client by which the JVM calls Python. */
+  public void calls(Object client) {
+    Connection.by(client);
+  }
+
   /** Appends the rule to the session's optimizer. */
   public void install(org.apache.spark.sql.classic.SparkSession session, BiFunction python) {
     List rules = withoutRule(session);

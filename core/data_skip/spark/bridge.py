@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import xxhash
 
 from data_skip.ask_spark import Bisection, Claims
 from data_skip.data_types import INTEGRAL
 from data_skip.expression import Call, Expression, Literal, Source, decode, decode_value
 from data_skip.spark.python_code import with_code
 
+_MOST_OPERANDS = 10  # of an AND or OR that are written out for people
 _ERROR, _ASKED = 3, 4  # what Evaluator.evaluate says of a value, besides false, true and NULL
 _TYPE_NAMES = {"timestamp": "timestamp_ltz"}  # in SQL text, "timestamp" is the type that spark.sql.timestampType says
 
@@ -28,6 +30,7 @@ class Scan:
         self.java = java
         self._settings: dict[tuple[str, ...], list[dict[str, str]]] = {}
         self._sql: dict[Source, str] = {}
+        self._truths: dict[tuple[str, str, bytes], npt.NDArray[np.uint8]] = {}
         self.asks = False  # for Python functions to be run, and the same questions to be put again
 
     @cached_property
@@ -60,6 +63,11 @@ class Scan:
         """Has Spark list the files anew, the next time that it is asked for them."""
         self.java.refresh()
 
+    def forget(self) -> None:
+        """Has Python functions run anew, the next time that they are asked about."""
+        self.java.workers().clear()
+        self._truths.clear()
+
     def run_workers(self) -> None:
         """Has Spark's workers run the Python functions that were asked about: not inside of a callback, where no query is started."""
         self.java.runWorkers()
@@ -79,12 +87,20 @@ class Scan:
         """See ask_spark.Spark."""
         if node.source is None:
             return None
-        answer = self.evaluator.evaluate(str(node.source), _places(node, target), _stream([values]))
+        places, stream = _places(node, target), _stream([values])
+        question = (str(node.source), places, xxhash.xxh3_128_digest(stream))
+        if question in self._truths:  # of a leaf in an AND: once with the others, once alone for the report
+            return self._truths[question]
+        answer = self.evaluator.evaluate(str(node.source), places, stream)
         if answer is None:
             return None
         found = np.frombuffer(answer, dtype=np.uint8)
-        self.asks |= bool((found == _ASKED).any())
-        return np.where(found >= _ERROR, 2, found == 1).astype(np.uint8)
+        truths = np.where(found >= _ERROR, 2, found == 1).astype(np.uint8)
+        if (found == _ASKED).any():
+            self.asks = True
+        else:
+            self._truths[question] = truths
+        return truths
 
     def bisect(self, function: Expression, constant: Literal, target: Expression, checked: list[Call]) -> Bisection | None:
         """See ask_spark.Spark."""
@@ -132,7 +148,10 @@ class Scan:
         return bool(self.evaluator.fixedOffset(zone))
 
     def sql(self, node: Expression) -> str:
-        """The node as Spark writes it in SQL."""
+        """The node as Spark writes it in SQL; of many operands of AND and OR the first ones."""
+        if isinstance(node, Call) and node.name in ("And", "Or"):  # Spark would write each level again, and one in the other
+            more = [f"{len(node.operands) - _MOST_OPERANDS:,} more"] if len(node.operands) > _MOST_OPERANDS else []
+            return f"({f' {node.name.upper()} '.join([*map(self.sql, node.operands[:_MOST_OPERANDS]), *more])})"
         if node.source is None:
             return str(node)
         if node.source not in self._sql:

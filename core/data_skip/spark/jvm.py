@@ -6,6 +6,7 @@ import json
 from functools import cache
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,7 +18,7 @@ from data_skip.spark.python_code import with_code
 SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
-        ("", "Plans"),
+        ("", "Connection Plans"),
         ("plans", "SmallSide"),
         ("trees", "TreeEncoder"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Doubtful"),
@@ -38,11 +39,12 @@ class Jvm:
 
     def __init__(self, spark: SparkSession, callback: Any) -> None:
         """`callback` implements java.util.function.BiFunction: the JVM calls it while it plans and runs queries."""
-        gateway = spark.sparkContext._gateway
+        gateway: Any = spark.sparkContext._gateway
         ensure_callback_server_started(gateway)
         self._session = spark._jsparkSession
         self._callback = callback
         self._shim = shim(gateway)
+        self._shim.calls(_callback_client(gateway))
 
     def install(self) -> None:
         """From now on the session's queries skip files."""
@@ -84,6 +86,14 @@ class Jvm:
         """
         java = self._shim.restricted(frame._jdf.queryExecution().analyzed(), listing, malformed, number)
         return DataFrame(java, frame.sparkSession)
+
+
+def _callback_client(gateway: Any) -> Any:
+    """By what the JVM calls Python; None where a gateway does not say, and answers take as long as they do."""
+    try:
+        return gateway.java_gateway_server.getCallbackClient()
+    except (AttributeError, Py4JError):
+        return None
 
 
 def session_id(spark: SparkSession) -> str:

@@ -128,6 +128,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
 
   /** JSON: roots, format, options, schema, the encoded predicate, the runtime filters, and notes. */
   public String description() {
+    Connection.answersAtOnce();
     return description;
   }
 

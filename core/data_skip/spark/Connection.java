@@ -1,0 +1,30 @@
+package data_skip;
+
+import java.net.SocketException;
+import py4j.ClientServerConnection;
+import py4j.Py4JPythonClientPerThread;
+
+/**
+ * The connections over which Python asks. An answer of more than the 8 kB of py4j's buffer goes out in parts, and by Nagle's algorithm the
+ * second waits until the first is acknowledged, which Linux delays by 40 ms: a hundred times what the rest takes.
+ */
+public final class Connection {
+  private static volatile Py4JPythonClientPerThread client; // null: unknown, as where one connection serves all threads
+
+  private Connection() {}
+
+  /** From now on it is known how this JVM calls Python. */
+  public static void by(Object callbackClient) {
+    client = callbackClient instanceof Py4JPythonClientPerThread ? (Py4JPythonClientPerThread) callbackClient : null;
+  }
+
+  /** What this thread answers to Python from now on is sent at once. */
+  public static void answersAtOnce() {
+    ClientServerConnection connection = client == null ? null : client.getPerThreadConnection();
+    if (connection == null) return;
+    try {
+      connection.getSocket().setTcpNoDelay(true);
+    } catch (SocketException closed) { // then there is nobody to answer
+    }
+  }
+}

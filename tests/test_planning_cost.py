@@ -1,0 +1,80 @@
+"""What planning asks, and how often: of a table with many indexes, and of a predicate with many parts."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from data_skip import MinMax, ScanReport, ValueList
+from data_skip.files.listing import Listing
+from data_skip.spark.bridge import Scan
+from tests.support import Lake
+
+
+def test_only_indexes_of_the_predicates_columns_are_looked_at(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i], "y": [i]})
+    lake.index(MinMax("x"), MinMax("y"))
+    monkeypatch.setattr(MinMax, "version", 1000)  # none can be used
+    (note,) = lake.check("x = 1").notes
+    assert "MinMax(x)" in note
+
+
+def test_any_index_tells_which_files_have_no_rows(lake: Lake) -> None:
+    lake.file("rows.parquet", {"x": [1], "y": [1]})
+    lake.file("empty.parquet", {"x": pa.array([], pa.int64()), "y": pa.array([], pa.int64())})
+    lake.index(MinMax("y"))
+    lake.check("x = 1", read={"rows.parquet"})
+
+
+def test_long_answers_are_sent_at_once(lake: Lake) -> None:
+    """An answer beyond 8 kB waits for 40 ms, by Nagle's algorithm, unless its connection is told otherwise."""
+    lake.file("0.parquet", {f"a_column_with_a_long_name_{i}": [i] for i in range(100)})
+    lake.index(MinMax("a_column_with_a_long_name_0"))
+    lake.check("a_column_with_a_long_name_0 = 1", read=set())
+    client = lake.spark.sparkContext._gateway.java_gateway_server.getCallbackClient()
+    assert client.getPerThreadConnection().getSocket().getTcpNoDelay()
+
+
+def test_of_each_leaf_spark_is_asked_once(lake: Lake) -> None:
+    """Of NULL and of the values, though a leaf is decided with the others, and alone for the report."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"s": [f"a{i}", f"b{i}"]})
+    lake.index(ValueList("s"))
+    scan = _scan(lake, " AND ".join(f"s NOT LIKE '%{i}b%'" for i in range(20)))
+    questions = []
+    evaluator = scan.evaluator
+
+    class Counting:
+        def evaluate(self, *question: object) -> object:
+            questions.append(question)
+            return evaluator.evaluate(*question)
+
+        def sql(self, number: int) -> str:
+            return str(evaluator.sql(number))
+
+    scan.evaluator = Counting()
+    assert not lake.skipping.decide(Listing.now(scan)).errors
+    assert len(questions) == 2 * 20
+
+
+def test_a_thousand_predicates(lake: Lake) -> None:
+    """Their text for the report is no tree as deep as they are many; of the first ones only it says which index would serve them."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"s": [f"a{i}", f"b{i}"], "t": ["x", "y"]})
+    lake.index(ValueList("s"))
+    report = _planned(lake, " AND ".join(f"s NOT LIKE '%a{i}%'" for i in range(1000)))
+    assert not report.errors
+    assert report.files_read == 0 or "more" in report.clause
+    report = _planned(lake, " AND ".join(f"md5(t) > '{i}'" for i in range(30)))
+    advised = [line.why_not for line in report.predicates if "would serve it" in line.why_not]
+    assert 1 <= len(advised) <= 10
+
+
+def _scan(lake: Lake, where: str) -> Scan:
+    (scan,) = lake.skipping.jvm.scans(lake.view().where(where))
+    return scan
+
+
+def _planned(lake: Lake, where: str) -> ScanReport:
+    return lake.skipping.decide(Listing.now(_scan(lake, where)))
