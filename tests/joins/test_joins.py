@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import BloomFilter, MinMax, ScanReport, Skipping, ValueList
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 FILES = 8
 
@@ -133,16 +133,24 @@ def test_what_may_give_other_rows_a_second_time_is_not_run(lake: Lake, sql: str)
 
 def test_a_large_other_side_is_not_run(lake: Lake) -> None:
     sql = "SELECT f.k FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021 AND f.v >= 0"
-    lake.spark.conf.set("spark.data_skip.join.maxBytes", "100")
-    try:
+    with settings_of(lake.spark, {"spark.data_skip.join.maxBytes": "100"}):
         scan = fact_scan(lake, sql)
-    finally:
-        lake.spark.conf.unset("spark.data_skip.join.maxBytes")
     assert scan is not None and scan.files_read == FILES
     assert any("more than spark.data_skip.join.maxBytes=100" in note for note in scan.notes)
     lake.spark.sql("SELECT * FROM fact").createOrReplaceTempView("same")
     scan = fact_scan(lake, "SELECT f.k FROM fact f JOIN same s ON f.k = s.k + 1 WHERE s.v >= 0")
     assert scan is None or scan.files_read == FILES  # as large as the table itself
+
+
+def test_sizes_are_written_as_sparks_own(lake: Lake) -> None:
+    sql = "SELECT f.k FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021 AND f.v >= 0"
+    with settings_of(lake.spark, {"spark.data_skip.join.maxBytes": " 64M "}):
+        scan = fact_scan(lake, sql)
+    assert scan is not None and scan.files_read < FILES
+    with settings_of(lake.spark, {"spark.data_skip.join.maxBytes": "much"}):
+        scan = fact_scan(lake, sql)
+    assert scan is not None and scan.files_read == FILES
+    assert any("spark.data_skip.join.maxBytes=much is no size" in note for note in scan.notes)
     scan = fact_scan(lake, "SELECT f.k FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021 AND f.k = 30")
     assert scan is not None and scan.files_read == 1
     assert any("other predicates leave 1 files" in note for note in scan.notes)

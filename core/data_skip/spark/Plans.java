@@ -47,11 +47,6 @@ public final class Plans {
 
   private Plans() {}
 
-  /** Users turn skipping off with this setting of the session. */
-  public static boolean enabled(org.apache.spark.sql.internal.SQLConf conf) {
-    return "true".equals(conf.getConfString("spark.data_skip.enabled", "true"));
-  }
-
   /** The one form of a path, that of `_metadata.file_path`: an escaped URI, without an empty authority. */
   public static String uri(org.apache.hadoop.fs.Path path) {
     java.net.URI uri = path.toUri();

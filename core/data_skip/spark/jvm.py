@@ -18,7 +18,7 @@ from data_skip.spark.python_code import with_code
 SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
-        ("", "Connection Plans"),
+        ("", "Connection UserSettings Plans"),
         ("plans", "SmallSide"),
         ("trees", "TreeEncoder"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Doubtful"),

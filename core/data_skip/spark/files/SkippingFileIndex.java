@@ -200,7 +200,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
 
   public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
     final scala.collection.immutable.Seq all = wrapped.listFiles(partitionFilters, dataFilters);
-    if (!Plans.enabled(session().sessionState().conf())) return all;
+    if (!UserSettings.enabled(session().sessionState().conf())) return all;
     try {
       // Some of Spark's functions ask for the settings when they are called: by `rdd` and its like, while another session may be active.
       return (scala.collection.immutable.Seq) SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {

@@ -135,8 +135,10 @@ public final class RuntimeFilter {
   /** Why the small side is not run at all; null where it may be. `spark.data_skip.join.maxBytes` is the most that it may read. */
   public String refusal(SQLConf conf) {
     if (unrepeatable != null) return side() + ": " + unrepeatable;
-    long most = Long.parseLong(conf.getConfString("spark.data_skip.join.maxBytes", "33554432"));
-    return bytes() <= most ? null : side() + " may read " + bytes() + " bytes, more than spark.data_skip.join.maxBytes=" + most;
+    Long most = UserSettings.joinMaxBytes(conf);
+    String limit = UserSettings.joinMaxBytesText(conf);
+    if (most == null) return side() + ": " + limit + " is no size, as 33554432 or 32m are";
+    return bytes() <= most.longValue() ? null : side() + " may read " + bytes() + " bytes, more than " + limit;
   }
 
   /** Whether it may be run for a scan of so many bytes. */

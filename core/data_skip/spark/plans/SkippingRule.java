@@ -62,7 +62,7 @@ public final class SkippingRule extends Rule {
   }
 
   public TreeNode apply(TreeNode plan) {
-    if (!Plans.enabled(org.apache.spark.sql.internal.SQLConf.get())) return plan;
+    if (!UserSettings.enabled(org.apache.spark.sql.internal.SQLConf.get())) return plan;
     try {
       return rewrite((LogicalPlan) plan, PushedDown.NOTHING);
     } catch (Throwable unknown) {

@@ -103,7 +103,7 @@ public final class PythonWorkers {
   public void run(SparkSession session) {
     rounds = Math.min(rounds + 1, MOST_ROUNDS);
     failures = 0;
-    double seconds = Double.parseDouble(session.sessionState().conf().getConfString("spark.data_skip.python.maxSeconds", "5"));
+    double seconds = UserSettings.pythonMaxSeconds(session.sessionState().conf());
     deadline = System.nanoTime() + (long) (seconds * 1e9);
     String tag = "data-skip-" + java.util.UUID.randomUUID();
     java.util.Timer timer = cancelling(session.sparkContext(), tag, (long) (seconds * 1000));

@@ -1,0 +1,21 @@
+"""The settings of data-skip, as people write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from data_skip import MinMax
+from tests.support import Lake, settings_of
+
+
+@pytest.mark.parametrize(("text", "skips"), [("TRUE", True), (" true ", True), ("1", True), ("on", True), ("False", False), ("off", False)])
+def test_enabled(lake: Lake, text: str, skips: bool) -> None:
+    for i in range(2):
+        lake.file(f"{i}.parquet", {"x": [i]})
+    lake.index(MinMax("x"))
+    lake.view()
+    with settings_of(lake.spark, {"spark.data_skip.enabled": text}):
+        last = lake.skipping.report().execution_id
+        assert [row.x for row in lake.spark.sql("SELECT * FROM t WHERE x = 1").collect()] == [1]
+        report = lake.skipping.report()
+    assert (report.execution_id != last and report.scans[0].files_skipped == 1) == skips
