@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from data_skip import DataSkipWarning, Index
+from data_skip import DataSkipError, DataSkipWarning, Index
 from data_skip.clause import Clause, any_of
 from data_skip.expression import Expression
 from data_skip.filters import Indexes
@@ -74,7 +74,11 @@ def _warn_if_swapped(index: Index, sample: Sample) -> None:
     """The most common mistake is the longitude first. The index is right all the same, for what is there."""
     lat, lng = index.expressions
     beyond = f"(abs(TRY_CAST({lat} AS DOUBLE)) > 90 AND NOT isnan(TRY_CAST({lat} AS DOUBLE)))"
-    if True in sample.values(f"coalesce({beyond}, false)")["v0"].to_pylist():
+    try:
+        swapped = True in sample.values(f"coalesce({beyond}, false)")["v0"].to_pylist()
+    except DataSkipError:  # what is no number is refused next
+        return
+    if swapped:
         message = (
             f"{index}: some latitudes in {lat} are beyond 90 degrees; if {lat} and {lng} were swapped by mistake, write them the other way"
         )

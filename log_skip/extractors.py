@@ -129,12 +129,13 @@ def _know(new: Extractor) -> None:
             raise ValueError(f"an extractor is a SQL function, so its name has letters, digits and _ only, not {name!r}")
     if isinstance(new.version, bool) or not isinstance(new.version, int | str):
         raise ValueError(f"the version of extractor {new.name} must be a whole number or a text, not {new.version!r}")
-    _known[new.name] = new
+    for name in (new.name, *new.aliases):
+        _known[name] = new
 
 
 def extractors() -> list[Extractor]:
     """All extractors that are known, by name."""
-    return [_known[name] for name in sorted(_known)]
+    return sorted(set(_known.values()), key=lambda extractor: extractor.name)
 
 
 def known(name: str) -> Extractor:

@@ -22,6 +22,9 @@ from ipaddress import IPv6Address, IPv6Network
 from log_skip.extractors import extractor, sql_extractor
 
 _PATH = "split_part(split_part({0}, '?', 1), '#', 1)"
+# As java.util.regex.Pattern.quote does it, without a backslash in a literal: what that is depends on the session.
+_END = "concat(char(92), 'E')"
+_QUOTED = f"concat(char(92), 'Q', replace({{1}}, {_END}, concat({_END}, char(92), {_END}, char(92), 'Q')), {_END})"
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|ERROR|SEVERE|CRIT|ALERT|FATAL|EMERG|PANIC"
 
 sql_extractor("url_host", "try_parse_url({0}, 'HOST')")
@@ -29,7 +32,7 @@ sql_extractor("url_path", f"regexp_replace({_PATH}, '^[a-zA-Z][a-zA-Z0-9+.-]*://
 sql_extractor("path_prefix", f"substring_index({_PATH}, '/', {{1}} + 1)", "depth INT")
 sql_extractor("file_extension", f"lower(regexp_extract({_PATH}, '[.]([A-Za-z0-9]+)$', 1))")
 sql_extractor("query_keys", "array_join(regexp_extract_all(split_part({0}, '#', 1), '[?&]([^=&]+)', 1), '&')")
-sql_extractor("query_value", "regexp_extract(split_part({0}, '#', 1), concat('[?&]', {1}, '=([^&]*)'), 1)", "key STRING")
+sql_extractor("query_value", f"regexp_extract(split_part({{0}}, '#', 1), concat('[?&]', {_QUOTED}, '=([^&]*)'), 1)", "key STRING")
 sql_extractor("status_class", "regexp_replace({0}, '^([1-5])[0-9][0-9]$', '$1xx')")
 sql_extractor("ipv4_8", "substring_index({0}, '.', 1)")
 sql_extractor("ipv4_16", "substring_index({0}, '.', 2)")

@@ -31,9 +31,9 @@ class Formatted(ValueList):
         if extractor_version is not None and extractor_version != found.version:
             advice = "drop the index and create it again"
             raise ValueError(f"collected by version {extractor_version} of extractor {extractor}, this is {found.version}; {advice}")
-        if limit < 1:
-            raise ValueError(f"limit is the largest number of values kept a file, at least 1, not {limit}")
-        parameters = {"extractor": extractor, "constants": list(constants), "extractor_version": extractor_version, "limit": limit}
+        if not isinstance(limit, int) or limit < 1:
+            raise ValueError(f"limit is the largest number of values kept a file, a whole number of at least 1, not {limit!r}")
+        parameters = {"extractor": found.name, "constants": list(constants), "extractor_version": extractor_version, "limit": limit}
         Index.__init__(self, column, **parameters)
         self._sql = found.over(column, self.constants)
 

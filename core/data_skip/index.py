@@ -48,6 +48,8 @@ class Index:
         for expression in expressions:
             if not isinstance(expression, str) or not expression.strip():
                 raise ValueError(f"{type(self).__name__} takes SQL expressions as non-empty strings, not {expression!r}")
+        if parameters and type(self).__init__ is Index.__init__:
+            raise ValueError(f"{self.kind} takes no {', '.join(parameters)}: it has no parameters, only SQL expressions")
         self.expressions = expressions
         self.parameters = parameters
         for name, value in parameters.items():

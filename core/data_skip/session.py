@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike, fspath
 from threading import Lock
 from typing import Any
 
@@ -72,7 +73,7 @@ class Skipping:
 
     def table(
         self,
-        name: str,
+        name: str | PathLike[str],
         format: str | None = None,
         schema: Any = None,
         options: Mapping[str, str] | None = None,
@@ -81,9 +82,9 @@ class Skipping:
 
         Where they are not given and the path has an index, they are those that it was collected with.
         DataSkipError for what Spark cannot read, for what is no table of files (a view, a stream, another system's table), for several
-        paths, and for a format that is not supported.
+        paths, for a format that is not supported, and, where no format is given, for the folder of a table of Delta, Iceberg or Hudi.
         """
-        return Table.open(self.spark, self.jvm, self.catalog, name, format, schema, dict(options or {}))
+        return Table.open(self.spark, self.jvm, self.catalog, fspath(name), format, schema, dict(options or {}))
 
     def report(self) -> QueryReport:
         """What the last query skipped and read, and why."""

@@ -79,6 +79,11 @@ class Table:
         in_catalog = format is None and schema is None and not options and "/" not in name and spark.catalog.tableExists(name)
         source = TableSource(name, in_catalog, format, schema, options)
         if not in_catalog and format is None:
+            if system := jvm.table_format(name):
+                raise DataSkipError(
+                    f"{name!r} is a table of {system}, which says elsewhere which of these files and rows belong to it; data-skip serves files "
+                    "as Spark's own readers read them. For that, with rows that were deleted from the table, give format='parquet'"
+                )
             source = as_indexed(source, catalog.store(jvm.qualified(name)))
         return cls(spark, jvm, catalog, source, state_of(spark, jvm, source).root)
 
@@ -109,6 +114,9 @@ class Table:
                 raise DataSkipError(f"{index} is asked for twice; once is enough")
             self._catalog.learn(index)
             bindings.append(bind(index, state.frame, state.scan, self._jvm))
+            others = [*existing.values(), *(binding.definition for binding in bindings[:-1])]
+            if same := next((other for other in others if other.same_as(bindings[-1].definition)), None):
+                raise DataSkipError(f"{self.name} has {same}, which is the same as {index}")
             for other in existing.values():
                 if why := another_reader(other, bindings[-1].definition):
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
@@ -130,7 +138,7 @@ class Table:
         return [fitted(index, sample) for index in indexes]
 
     def _refuse_twice(self, index: Index, existing: Mapping[str, Definition]) -> None:
-        if _stored(index, existing) is not None:
+        if _stored(index, existing):
             raise DataSkipError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
 
     def refresh(self, progress: bool = False) -> IndexReport:
@@ -163,12 +171,18 @@ class Table:
         A parameter that was chosen from a sample may be left out.
         """
         snapshot = self._snapshot()
-        columns = [_stored(index, snapshot.definitions if snapshot else {}) for index in indexes]
-        for index, column in zip(indexes, columns, strict=True):
-            if column is None:
+        definitions = snapshot.definitions if snapshot else {}
+        chosen: list[str] = []
+        for index in indexes:
+            columns = _stored(index, definitions)
+            if not columns:
                 raise DataSkipError(f"{self.name} has no {index}; describe() lists what it has")
+            if len(columns) > 1:
+                several = " and ".join(str(definitions[column]) for column in columns)
+                raise DataSkipError(f"{self.name} has {several}; say which of them to drop")
+            chosen += columns
         with _store_errors():
-            for column in filter(None, columns):
+            for column in dict.fromkeys(chosen):
                 self._store.drop(column)
 
     def describe(self) -> Description:
@@ -262,15 +276,18 @@ def _store_errors() -> Iterator[None]:
         raise DataSkipError(str(error)) from error
 
 
-def _stored(index: Index, definitions: Mapping[str, Definition]) -> str | None:
-    """The column of an index in the store; a parameter that is None stands for whatever was chosen."""
+def _stored(index: Index, definitions: Mapping[str, Definition]) -> list[str]:
+    """The columns of an index in the store: several only where a parameter is None, which stands for whatever was chosen."""
     if index.column in definitions:
-        return index.column
-    for column, known in definitions.items():
-        alike = all(value is None or known.parameters.get(name) == value for name, value in index.parameters.items())
-        if None in index.parameters.values() and (known.kind, known.expressions) == (index.kind, index.expressions) and alike:
-            return column
-    return None
+        return [index.column]
+    if None not in index.parameters.values():
+        return []
+    return [
+        column
+        for column, known in definitions.items()
+        if (known.kind, known.expressions) == (index.kind, index.expressions)
+        and all(value is None or known.parameters.get(name) == value for name, value in index.parameters.items())
+    ]
 
 
 def _complete(snapshot: Snapshot, columns: list[str]) -> set[FileKey]:

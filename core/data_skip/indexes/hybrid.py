@@ -20,8 +20,8 @@ class Hybrid(ValueList, BloomFilter):
     """
 
     def __init__(self, *expressions: str, threshold: int = 10_000, fpp: float = 0.01) -> None:
-        if threshold < 1:
-            raise ValueError(f"threshold is the largest number of values that are listed, at least 1, not {threshold}")
+        if not isinstance(threshold, int) or threshold < 1:
+            raise ValueError(f"threshold is the largest number of values that are listed, a whole number of at least 1, not {threshold!r}")
         refuse_probability(fpp)
         Index.__init__(self, *expressions, threshold=threshold, fpp=fpp)
         self.limit = threshold

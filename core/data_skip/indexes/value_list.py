@@ -27,8 +27,8 @@ class ValueList(Index):
     """The distinct values of one expression, up to `limit` a file (beyond it unknown), and whether NULL is among them."""
 
     def __init__(self, *expressions: str, limit: int = 10_000) -> None:
-        if limit < 1:
-            raise ValueError(f"limit is the largest number of values kept a file, at least 1, not {limit}")
+        if not isinstance(limit, int) or limit < 1:
+            raise ValueError(f"limit is the largest number of values kept a file, a whole number of at least 1, not {limit!r}")
         super().__init__(*expressions, limit=limit)
 
     limit: int

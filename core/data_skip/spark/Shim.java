@@ -4,6 +4,9 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.function.BiFunction;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
@@ -44,8 +47,23 @@ public final class Shim {
 
   /** The path that Spark reads for a path as users write it, in the form in which paths are compared. */
   public String qualified(org.apache.spark.sql.classic.SparkSession session, String path) throws java.io.IOException {
-    org.apache.hadoop.fs.Path given = new org.apache.hadoop.fs.Path(path);
+    Path given = new Path(path);
     return Plans.uri(given.getFileSystem(session.sessionState().newHadoopConf()).makeQualified(given));
+  }
+
+  /** By what other systems keep beside the files of a table; null where there is none of it. */
+  public String tableFormat(org.apache.spark.sql.classic.SparkSession session, String path) throws java.io.IOException {
+    Path folder = new Path(path);
+    FileSystem files = folder.getFileSystem(session.sessionState().newHadoopConf());
+    if (files.exists(new Path(folder, "_delta_log"))) return "Delta";
+    if (files.exists(new Path(folder, ".hoodie"))) return "Hudi";
+    boolean ofIceberg = ofIceberg(files, folder) || ("data".equals(folder.getName()) && ofIceberg(files, folder.getParent()));
+    return ofIceberg ? "Iceberg" : null;
+  }
+
+  private static boolean ofIceberg(FileSystem files, Path root) throws java.io.IOException {
+    FileStatus[] found = files.globStatus(new Path(new Path(root, "metadata"), "*.metadata.json"));
+    return found != null && found.length > 0;
   }
 
   /** The scan of an analysed plan that merely selects from one file relation, with no predicate; null where it reads something else. */

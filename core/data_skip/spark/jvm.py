@@ -58,6 +58,11 @@ class Jvm:
         """The path that Spark reads for a path as users write it: an escaped URI without a slash at its end."""
         return str(self._shim.qualified(self._session, path)).rstrip("/")
 
+    def table_format(self, path: str) -> str | None:
+        """The system to which a folder of files belongs: Delta, Hudi or Iceberg; None where there is no sign of one."""
+        found = self._shim.tableFormat(self._session, path)
+        return None if found is None else str(found)
+
     def format_name(self, file_format: Any) -> str:
         """What a FileFormat of the JVM is called in descriptions of scans: "parquet", or the class of one that Spark does not bring."""
         return str(self._shim.formatName(file_format))
