@@ -83,6 +83,11 @@ def _read_whole(reader: Mapping[str, Any]) -> bool:
     return bool(reader["options"].get("wholetext" if reader["format"] == "text" else "multiline") == "true")
 
 
+def _reads_all(reader: Mapping[str, Any]) -> bool:
+    """Whether the reader of CSV goes through the columns that a query does not ask for as through those that it does."""
+    return _read_whole(reader) or reader["options"].get("columnpruning", "").lower() == "false"
+
+
 def _counts(option: str) -> bool:
     return option not in _WITHOUT_EFFECT and not option.startswith(SYSTEMS)
 
@@ -125,6 +130,8 @@ def unsure(reader: Mapping[str, Any]) -> str:
     separator = options.get("linesep", "")
     if reader["format"] in BY_POSITION and not _read_whole(reader) and _overlaps_itself(separator):
         return f"lineSep={separator!r} may overlap itself, so that which lines a file has depends on the parts in which it is read"
+    if reader["format"] == "csv" and options.get("unescapedquotehandling", "").upper() == "BACK_TO_DELIMITER" and not _reads_all(reader):
+        return "unescapedQuoteHandling=BACK_TO_DELIMITER reads other values where a query leaves out columns; give columnPruning=false"
     if reader["format"] in WITH_MALFORMED and (why := why_of_this_year(filter(None, map(options.get, _FORMATS)), reader)):
         return f"the reader {why}"
     return ""
