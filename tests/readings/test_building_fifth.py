@@ -57,6 +57,19 @@ def test_csv_that_is_taken_apart_otherwise_with_fewer_columns(lake: Lake, case: 
     lake.query(f"SELECT b, c FROM t WHERE c <=> {value!r}".replace("None", "NULL"), read=["odd.csv"])
 
 
+def test_fields_of_from_csv_depend_on_the_records_before(lake: Lake) -> None:
+    """As the reader of files: from its second record on, it passes over the fields that are not asked for."""
+    lake.file("a", {"s": ["0,0,0", LINES["escaped escape"][1].removeprefix("1,")]})
+    lake.file("b", {"s": ["1,1,1"]})
+    lake.index(ValueList("s"))
+    lake.view()
+    parsed = "from_csv(s, 'a string, b string, c string')"
+    lake.query(f"SELECT * FROM t WHERE {parsed}.b = 'x\"'", read=["a", "b"])
+    lake.query(f"SELECT * FROM t WHERE {parsed} = named_struct('a', '1', 'b', '1', 'c', '1')", read=["b"])
+    with pytest.raises(DataSkipError, match="not deterministic"):
+        lake.index(ValueList(f"{parsed}.b"))
+
+
 @pytest.mark.parametrize("format", ["json", "csv"])
 def test_a_column_that_has_the_name_of_our_own(lake: Lake, format: str) -> None:
     """Which we gave to the column of malformed records: Spark fills that itself, and takes it for no column of the files."""
