@@ -41,6 +41,12 @@ class Footer:
     path: Path
     metadata: pq.FileMetaData
 
+    @property
+    def signed(self) -> bool:
+        """Whether a signature follows: then columns may be encrypted, and pyarrow ends the process that asks for one of their chunks."""
+        length = self.read(self.path.stat().st_size - 8, 4)
+        return int.from_bytes(length, "little") != self.metadata.serialized_size
+
     def chunks(self, expression: Expression) -> list[pq.ColumnChunkMetaData] | None:
         """What each row group says of the values of a column, a field, or the elements of an array; of NULLs it counts one for an array
         without elements, as `Element` does. None where Spark may see others than lie in the file."""

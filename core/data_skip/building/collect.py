@@ -182,18 +182,23 @@ def _is_array(type_: pa.DataType) -> bool:
 
 
 def with_expressions(
-    frame: DataFrame, indexes: list[Index], malformed: str | None, undated: Column | None = None, held: Sequence[Column] = ()
+    frame: DataFrame,
+    indexes: list[Index],
+    malformed: str | None,
+    undated: Column | None = None,
+    held: Sequence[Column] = (),
+    refused: Column | None = None,
 ) -> DataFrame:
     """The DataFrame that `collect` takes, from one that reads the files, and numbers them in the column FILE.
 
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
     columns that a query reads, so every column is asked for here, and a file with such a record is refused.
     undated: whether times of a row may have been read as ones of today; see doubts.py.
-    held: what some row of a file must have; see doubts.py.
+    held: what some row of a file must have; refused: of what no row may be; see doubts.py.
     """
-    refused, read_all = F.lit(False), F.lit(False)
+    refused, read_all = F.lit(False) if refused is None else refused, F.lit(False)
     if malformed:
-        refused = F.col(f"`{malformed}`").isNotNull()
+        refused |= F.col(f"`{malformed}`").isNotNull()
         read_all = reduce(or_, (F.col(f"`{name}`").isNull() for name in frame.columns if name not in (malformed, FILE)), read_all)
     metadata = frame.metadataColumn("_metadata")  # which a column of the files may be called as well
     whole = metadata["file_block_length"] == metadata["file_size"]

@@ -24,8 +24,9 @@ from data_skip.building.binding import Binding
 from data_skip.building.collect import Collected
 from data_skip.building.lifting import by_name_from_parquet, local_path
 from data_skip.expression import Column, columns_of
-from data_skip.store.definition import WITH_MALFORMED
+from data_skip.store.definition import WITH_MALFORMED, leaves_out_columns, malformed_column
 
+_WRITTEN_AS = ("nullvalue", "nanvalue", "positiveinf", "negativeinf", "dateformat", "timestampformat", "timestampntzformat")
 BY_FIELD = ("parquet", "orc")  # whose readers leave out fields of structs that a query does not ask for
 
 
@@ -67,6 +68,31 @@ def _of_today(value: Values, type_: DataType, elsewhere: bool) -> Values:
     if isinstance(type_, ArrayType) and "timestamp" in type_.elementType.json():
         return F.coalesce(F.exists(value, lambda element: _of_today(element, type_.elementType, elsewhere)), F.lit(False))
     return F.lit(False)
+
+
+def unlike_if_left_out(frame: DataFrame, reader: Mapping[str, Any]) -> Values:
+    """Whether a record of CSV may be taken apart otherwise by a query that leaves out some of its columns.
+
+    univocity passes over quoted text that is left out by looking for a quote with no escape before it. It goes too far where that escape
+    is escaped itself, as in `"a\\\\"`, and, where quotes escape quotes, if all of the text is quotes, as in `""`. The value of such text
+    ends with an escape, or has one before a quote; or it is empty, and so mostly NULL.
+    """
+    if not leaves_out_columns(reader):
+        return F.lit(False)
+    options = reader["options"]
+    escape, quote = (options.get(key, default)[:1] or "\0" for key, default in (("escape", "\\"), ("quote", '"')))
+    if any(escape in options.get(key, "") for key in _WRITTEN_AS):
+        return F.lit(True)
+    malformed, found = malformed_column(reader), []
+    for name, type_, *_ in reader["columns"]:
+        if name == malformed:
+            continue
+        value = F.col(f"`{name}`").cast("string")
+        if type_ in ("string", "variant"):
+            found += [F.rtrim(value).endswith(escape), value.contains(escape + quote)]
+        if escape == quote:
+            found += [value.isNull(), value == options.get("emptyvalue", "")]
+    return reduce(or_, (F.coalesce(condition, F.lit(False)) for condition in found), F.lit(False))
 
 
 def fields_held(frame: DataFrame, bindings: Sequence[Binding]) -> dict[int, Values]:

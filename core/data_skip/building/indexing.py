@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from data_skip.building.binding import Binding
 from data_skip.building.collect import FILE, Collected, collect, with_expressions
-from data_skip.building.doubts import fields_held, forget_lacking, times_of_text, undated
+from data_skip.building.doubts import fields_held, forget_lacking, times_of_text, undated, unlike_if_left_out
 from data_skip.building.lifting import lift
 from data_skip.building.progress import progress_bar
 from data_skip.building.source import TableState
@@ -62,7 +62,8 @@ class IndexReport:
         if self.files_too_recent:
             lines.append(f"  {self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")
         if self.files_refused:
-            lines.append(f"  {self.files_refused:,} files hold malformed records, whose values depend on the query: they are always read")
+            why = "hold malformed records, or odd quotes, whose values depend on the query: they are always read"
+            lines.append(f"  {self.files_refused:,} files {why}")
         if self.files_undated:
             why = "by some indexes until a refresh() on another day: text without a date is read as a time of today"
             lines.append(f"  {self.files_undated:,} files hold times of today, and are unknown {why}")
@@ -176,7 +177,7 @@ def _read(
 ) -> dict[int, Collected]:
     """What one pass over the wanted files finds, by the place of each in the listing."""
     indexes, reader = [binding.index for binding in bindings], bindings[0].definition.reader
-    malformed = (malformed_column(reader) or MALFORMED) if reader["format"] in WITH_MALFORMED else None
+    malformed = (malformed_column(reader) or _unused(MALFORMED, state.frame)) if reader["format"] in WITH_MALFORMED else None
     listing.keep_only(wanted)
     frame = target.jvm.restricted(state.frame, listing.java, malformed, FILE)
     failures: dict[Index, str] = {}
@@ -185,7 +186,8 @@ def _read(
     # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
     parts = smallest_parts(frame.sparkSession, largest) if header_may_move(reader) else nullcontext()
     try:
-        rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
+        refused = unlike_if_left_out(frame, reader)
+        rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()), refused)
         with parts:
             found = collect(rows, indexes, failures)
     except SPARK_ERRORS as error:
@@ -194,6 +196,14 @@ def _read(
         forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths)
     report.unknown = {str(index): error for index, error in failures.items()}
     return found
+
+
+def _unused(name: str, frame: DataFrame) -> str:
+    """The name, or a longer one, that no column has."""
+    taken = {column.lower() for column in frame.columns}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:

@@ -51,6 +51,8 @@ def by_name_from_parquet(reader: Mapping[str, Any]) -> bool:
 def _lift_one(path: Path, trees: Mapping[Index, tuple[Expression, ...]]) -> Collected | None:
     try:
         footer = Footer(path, pq.read_metadata(path))
+        if footer.signed:
+            return None
         records: list[Record | None] = []
         for index, expressions in trees.items():
             if (record := index.lift(footer, expressions)) is None:

@@ -32,6 +32,7 @@ _DEFAULT = "(default)"
 _POSITIONAL_ORC = "orc.force.positional.evolution"
 _POLICY = f"{SQL}legacy.timeParserPolicy"
 _FORMATS = ("dateformat", "timestampformat", "timestampntzformat")
+_PRUNING = f"{SQL}csv.parser.columnPruning.enabled"
 _LEAST_PART = 1 << 14
 _SHORT_YEAR = re.compile(r"(?<!y)y{1,2}(?!y)|(?<!Y)Y{1,2}(?!Y)")
 
@@ -104,6 +105,25 @@ def _read_whole(reader: Mapping[str, Any]) -> bool:
     return bool(reader["options"].get("wholetext" if reader["format"] == "text" else "multiline") == "true")
 
 
+def leaves_out_columns(reader: Mapping[str, Any]) -> bool:
+    """Whether a reader of CSV goes through the columns that a query does not ask for in another way than through those that it does."""
+    pruning = reader["options"].get("columnpruning") or (reader["session"] or {}).get(_PRUNING, "true")
+    return bool(reader["format"] == "csv" and not _read_whole(reader) and pruning.lower() != "false")
+
+
+def _why_of_fewer_columns(options: Mapping[str, str]) -> str:
+    """Why a reader of CSV that leaves out columns gives other values to those that it reads; "" where it mostly does not.
+
+    univocity looks for a delimiter that it went past, and for a quote before one of several characters, in what it kept of a column's text.
+    Of a column that is left out it keeps none.
+    """
+    separator = options.get("sep", options.get("delimiter", ","))
+    if len(separator) > 1 and not (separator.startswith("\\") and len(separator) == 2):
+        return f"sep={separator!r}"
+    handling = options.get("unescapedquotehandling", "")
+    return f"unescapedQuoteHandling={handling}" if handling.upper() in ("BACK_TO_DELIMITER", "SKIP_VALUE") else ""
+
+
 def _counts(option: str) -> bool:
     return option not in _WITHOUT_EFFECT and not option.startswith(SYSTEMS)
 
@@ -146,6 +166,8 @@ def unsure(reader: Mapping[str, Any]) -> str:
     separator = options.get("linesep", "")
     if reader["format"] in BY_POSITION and not _read_whole(reader) and _overlaps_itself(separator):
         return f"lineSep={separator!r} may overlap itself, so that which lines a file has depends on the parts in which it is read"
+    if leaves_out_columns(reader) and (why := _why_of_fewer_columns(options)):
+        return f"{why} reads other values where a query leaves out columns; read with columnPruning=false"
     if reader["format"] in WITH_MALFORMED and (why := why_of_this_year(filter(None, map(options.get, _FORMATS)), reader)):
         return f"the reader {why}"
     return ""

@@ -65,7 +65,7 @@ class Snapshot:
 
     def __init__(self, table: DeltaTable) -> None:
         self.id = str(uuid.uuid4())
-        self.version = table.version()
+        self.version, self.table_id = table.version(), table.metadata().id
         self._dataset = table.to_pyarrow_dataset()
         self._lock = threading.Lock()
         self._records: dict[str, pa.StructArray] = {}
@@ -160,10 +160,10 @@ class DeltaStore:
             self._table = self._snapshot = None
             return None
         try:
-            if self._table is None:
-                self._table = DeltaTable(self.location)
-            else:
+            if self._table is not None:
                 self._table.update_incremental()
+            if self._table is None or self._snapshot is None or self._snapshot.version != self._table.version():
+                self._table = DeltaTable(self.location)  # an increment may be that of another table, made anew at the same place
             if self._snapshot is None or self._snapshot.version != self._table.version():
                 self._check(self._table)
                 self._snapshot = Snapshot(self._table)
@@ -237,8 +237,16 @@ class DeltaStore:
         return snapshot
 
     def _at(self, snapshot: Snapshot) -> DeltaTable:
-        """The table as the snapshot saw it: a commit on top fails where another writer declared or dropped an index since."""
-        return DeltaTable(self.location, version=snapshot.version)
+        """The table as the snapshot saw it: a commit on top fails where another writer declared or dropped an index since.
+
+        CommitFailedError where another table lies there by now, of which nothing is known.
+        """
+        table = DeltaTable(self.location, version=snapshot.version)
+        if table.metadata().id != snapshot.table_id:
+            with self._lock:
+                self._table = self._snapshot = None
+            raise CommitFailedError(f"the index at {self.location} was deleted and made anew meanwhile")
+        return table
 
     def compact(self, live: set[FileKey]) -> None:
         """Rewrites the index with one row for each live file version, and removes files of versions a week old."""
