@@ -68,10 +68,10 @@ def test_extractors_by_the_names_of_the_paper(places: Lake) -> None:
         places.table().create_index(Formatted("agent", "get_agent_name"))
 
 
-@pytest.mark.parametrize(
-    ("system", "sign"),
-    [("Hudi", ".hoodie/hoodie.properties"), ("Iceberg", "metadata/v1.metadata.json"), ("Iceberg", "../metadata/1.metadata.json")],
-)
+SIGNS = [("Hudi", ".hoodie/hoodie.properties"), ("Iceberg", "metadata/v1.metadata.json"), ("Iceberg", "../metadata/1.metadata.json")]
+
+
+@pytest.mark.parametrize(("system", "sign"), SIGNS)
 def test_folders_of_other_systems(lake: Lake, skipping: Skipping, system: str, sign: str) -> None:
     lake.folder = lake.folder / "data"
     lake.file("0.parquet", {"x": [1]})

@@ -81,8 +81,8 @@ class Table:
         if not in_catalog and format is None:
             if system := jvm.table_format(name):
                 raise DataSkipError(
-                    f"{name!r} is a table of {system}, which says elsewhere which of these files and rows belong to it; data-skip serves files "
-                    "as Spark's own readers read them. For that, with rows that were deleted from the table, give format='parquet'"
+                    f"{name!r} is a table of {system}, which says elsewhere which of these files and rows belong to it; data-skip serves "
+                    "files as Spark's own readers read them. For that, with rows that were deleted from it, give format='parquet'"
                 )
             source = as_indexed(source, catalog.store(jvm.qualified(name)))
         return cls(spark, jvm, catalog, source, state_of(spark, jvm, source).root)

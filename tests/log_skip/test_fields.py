@@ -45,6 +45,11 @@ CASES: list[tuple[str, Any, Any]] = [
     ("severity(s)", "<3>kernel: information", ""),
     ("severity(s)", "CRITICAL", "CRIT"),
     ("regexp_group(s, 'user=([a-z]+)')", "x user=joe", "joe"),
+    ("query_value(s, 'ids[]')", "/a?ids=1&ids[]=2", "2"),
+    ("query_value(s, 'f[x]')", "/a?f[x]=3", "3"),
+    ("query_value(s, 'a+b')", "/a?aab=1&a+b=4", "4"),
+    ("query_value(s, concat('x', char(92), 'E.'))", "/a?x\\E.=5", "5"),
+    ("query_value(s, 'x.y')", "/a?xzy=5", ""),
 ]
 
 
