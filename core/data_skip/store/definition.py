@@ -10,7 +10,7 @@ from typing import Any
 
 from data_skip.expression import Call, Expression, columns_of, decode
 from data_skip.index import shown
-from data_skip.store.settings import FIRST_PART, HADOOP, SQL, SYSTEMS, ZONE, relevant
+from data_skip.store.settings import FIRST_PART, HADOOP, SQL, SYSTEMS, ZONE, ZONE_RULES, relevant
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text")
 BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
@@ -33,6 +33,8 @@ _POLICY = f"{SQL}legacy.timeParserPolicy"
 _FORMATS = ("dateformat", "timestampformat", "timestampntzformat")
 _LEAST_PART = 1 << 14
 _SHORT_YEAR = re.compile(r"(?<!y)y{1,2}(?!y)|(?<!Y)Y{1,2}(?!Y)")
+_OF_LOCAL_TIMES = ("orc", "csv", "json")  # formats of which readers make moments by the rules of a time zone
+_FIXED_ZONE = re.compile(r"(Etc/)?(UTC|GMT)|Z|[+-]\d\d:\d\d")
 
 Settings = Callable[[tuple[str, ...]], Sequence[Mapping[str, str]]]
 
@@ -50,13 +52,27 @@ def reader_of(description: Mapping[str, Any], settings: Settings, trees: Iterabl
     options = {k.lower(): _plain(k.lower(), v) for k, v in description["options"].items() if _counts(k.lower())}
     reader = {"format": format_, "options": dict(options.items() - _DEFAULTS), "session": _together(sessions)}
     columns = _columns(format_, schema, paths, _by_position(reader))
-    if format_ == "parquet" and any('"timestamp"' in json.dumps(type_) for _, type_, *_ in columns):
-        # Old calendars' moments are told by the clock of the JVM's zone, where the file does not name another.
-        reader["session"] = _together([{**session, ZONE: found[ZONE]} for session, found in zip(sessions, settings(HADOOP), strict=True)])
+    timed = '"timestamp"' in json.dumps([type_ for _, type_, *_ in columns])
+    more: list[str] = []
+    if format_ == "parquet" and timed:
+        more.append(ZONE)  # old calendars' moments are told by the clock of the JVM's zone, where the file does not name another
+    if (format_ in _OF_LOCAL_TIMES and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
+        more.append(ZONE_RULES)
     if header_may_move(reader):
-        parts = [{key: found[key] for key in FIRST_PART if key in found} for found in settings(HADOOP)]
-        reader["session"] = _together([{**session, **part} for session, part in zip(sessions, parts, strict=True)])
+        more += FIRST_PART
+    told = [{key: found[key] for key in more if key in found} for found in settings(HADOOP)]
+    reader["session"] = _together([{**session, **further} for session, further in zip(sessions, told, strict=True)])
     return {**reader, "columns": columns}
+
+
+def _follows_zones(node: Expression) -> bool:
+    """Whether a call may look up the rules of a time zone: that of the session, or one that a text names."""
+    if not isinstance(node, Call):
+        return False
+    timed = any("timestamp" in part.type for part in (node, *node.operands))
+    named = timed and any(operand.type.startswith("string") for operand in node.operands)
+    zone = node.time_zone if timed or node.name != "Cast" else None  # every cast has one
+    return named or (zone is not None and not _FIXED_ZONE.fullmatch(zone))
 
 
 def header_may_move(reader: Mapping[str, Any]) -> bool:
