@@ -19,7 +19,7 @@ SOURCES = tuple(
     for room, names in (
         ("", "Plans"),
         ("plans", "SmallSide"),
-        ("trees", "TreeEncoder"),
+        ("trees", "Code TreeEncoder"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
