@@ -15,6 +15,9 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
@@ -100,9 +103,14 @@ public final class Plans {
     return expression instanceof StaticInvoke && ((StaticInvoke) expression).functionName().equals("aesEncrypt");
   }
 
-  /** Whether an expression says of a row what depends on the other rows of its side: it is among the k nearest, as Sedona's ST_KNN. */
+  /**
+   * Whether an expression says of a row what depends on the other rows of its side: it is among the k nearest, as Sedona's ST_KNN; or a
+   * function of all rows of an operator that is made of it later, as ST_DBSCAN.
+   */
   public static boolean dependsOnOtherRows(Expression expression) {
     if (expression.getClass().getSimpleName().toUpperCase().contains("KNN")) return true;
+    boolean runElsewhere = expression instanceof Unevaluable && !(expression instanceof PythonUDF) && !(expression instanceof PlanExpression);
+    if (runElsewhere && !expression.deterministic()) return true;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (dependsOnOtherRows((Expression) children.next())) return true;
     return false;

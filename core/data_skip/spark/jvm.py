@@ -20,7 +20,7 @@ SOURCES = tuple(
     for room, names in (
         ("", "Connection UserSettings Plans"),
         ("plans", "SmallSide"),
-        ("trees", "TreeEncoder"),
+        ("trees", "Code TreeEncoder"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from data_skip.expression import Call, Expression, columns_of, decode
 from data_skip.index import shown
-from data_skip.store.settings import FIRST_PART, HADOOP, SQL, SYSTEMS, ZONE, relevant
+from data_skip.store.settings import FIRST_PART, HADOOP, SQL, SYSTEMS, ZONE, ZONE_RULES, relevant
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text")
 BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
@@ -35,6 +35,8 @@ _FORMATS = ("dateformat", "timestampformat", "timestampntzformat")
 _PRUNING = f"{SQL}csv.parser.columnPruning.enabled"
 _LEAST_PART = 1 << 14
 _SHORT_YEAR = re.compile(r"(?<!y)y{1,2}(?!y)|(?<!Y)Y{1,2}(?!Y)")
+_OF_LOCAL_TIMES = ("orc", "csv", "json")  # formats of which readers make moments by the rules of a time zone
+_FIXED_ZONE = re.compile(r"(Etc/)?(UTC|GMT)|Z|[+-]\d\d:\d\d")
 
 Settings = Callable[[tuple[str, ...]], Sequence[Mapping[str, str]]]
 
@@ -56,11 +58,16 @@ class Reading:
         sessions = self._relevant(any(isinstance(tree, Call) for tree in trees) or _have_default(self._schema, paths))
         reader = {"format": self._format, "options": dict(self._options.items() - _DEFAULTS), "session": _together(sessions)}
         columns = _columns(self._format, self._schema, paths, _by_position(reader))
-        if self._format == "parquet" and any('"timestamp"' in json.dumps(type_) for _, type_, *_ in columns):
-            # Old calendars' moments are told by the clock of the JVM's zone, where the file does not name another.
-            reader["session"] = self._with(sessions, (ZONE,))
+        timed = '"timestamp"' in json.dumps([type_ for _, type_, *_ in columns])
+        more: list[str] = []
+        if self._format == "parquet" and timed:
+            more.append(ZONE)  # old calendars' moments are told by the clock of the JVM's zone, where the file does not name another
+        if (self._format in _OF_LOCAL_TIMES and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
+            more.append(ZONE_RULES)
         if header_may_move(reader):
-            reader["session"] = self._with(sessions, FIRST_PART)
+            more += FIRST_PART
+        told = [{key: found[key] for key in more if key in found} for found in self._settings]
+        reader["session"] = _together([{**session, **further} for session, further in zip(sessions, told, strict=True)])
         return {**reader, "columns": columns}
 
     def _relevant(self, evaluates: bool) -> list[dict[str, str]]:
@@ -69,16 +76,21 @@ class Reading:
             self._sessions[evaluates] = [relevant(found, self._format, evaluates, self._has_ids) for found in self._settings]
         return self._sessions[evaluates]
 
-    def _with(self, sessions: Sequence[Mapping[str, str]], keys: Iterable[str]) -> dict[str, str]:
-        """The sessions with some settings more, where they are known."""
-        more = [{key: found[key] for key in keys if key in found} for found in self._settings]
-        return _together([{**session, **part} for session, part in zip(sessions, more, strict=True)])
-
 
 @lru_cache(maxsize=16)
 def _parsed(schema: str) -> Any:
     """A schema's JSON: that of a wide table takes longer than all else that is asked of an index."""
     return json.loads(schema)
+
+
+def _follows_zones(node: Expression) -> bool:
+    """Whether a call may look up the rules of a time zone: that of the session, or one that a text names."""
+    if not isinstance(node, Call):
+        return False
+    timed = any("timestamp" in part.type for part in (node, *node.operands))
+    named = timed and any(operand.type.startswith("string") for operand in node.operands)
+    zone = node.time_zone if timed or node.name != "Cast" else None  # every cast has one
+    return named or (zone is not None and not _FIXED_ZONE.fullmatch(zone))
 
 
 def header_may_move(reader: Mapping[str, Any]) -> bool:

@@ -238,6 +238,7 @@ HADOOP_WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
 SYSTEMS = ("fs.", "dfs.", "parquet.encryption.", "parquet.crypto.")  # options of a reader that fetch the bytes, and may be secrets
 
 ZONE = "user.timezone"  # of the JVM
+ZONE_RULES = "java.time.zone.version"  # of all time zones: governments change them, and updates of the same Java follow
 # How small the first part of a file may be. Its header is left out there only, wherever comments and empty lines have moved it.
 FIRST_PART = (f"{SQL}files.maxPartitionBytes", f"{SQL}files.openCostInBytes")
 

@@ -48,9 +48,15 @@ public final class SessionSettings {
     result.put("user.timezone", java.util.TimeZone.getDefault().getID());
     result.put("user.locale", java.util.Locale.getDefault().toLanguageTag());
     result.put("java.specification.version", System.getProperty("java.specification.version"));
+    result.put("java.time.zone.version", ruleVersion());
     String[] version = org.apache.spark.package$.MODULE$.SPARK_VERSION().split("\\.");
     result.put("spark.version", version[0] + "." + version[1]);
     return result;
+  }
+
+  /** Of the rules of time zones that this Java brings, as `2024a`: updates of the same version of Java bring others. */
+  private static String ruleVersion() {
+    return (String) java.time.zone.ZoneRulesProvider.getVersions("UTC").lastKey();
   }
 
   /** The value of a setting, null where it is the default. */

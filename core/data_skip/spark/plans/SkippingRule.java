@@ -98,6 +98,7 @@ public final class SkippingRule extends Rule {
   }
 
   private static PushedDown belowFilter(Expression condition, PushedDown pushed) {
+    if (Plans.dependsOnOtherRows(condition)) return PushedDown.NOTHING; // without a row, it is true of others
     PushedDown below = pushed.and(Collections.singletonList(condition));
     List parts = Plans.conjuncts(condition);
     for (int i = 0; i < parts.size(); i++) below = below.and(affordable(RuntimeFilter.ofSubquery((Expression) parts.get(i))));

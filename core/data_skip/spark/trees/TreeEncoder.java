@@ -33,8 +33,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Encodes a Catalyst expression as nested maps, ready for JSON: class name, children, data type, literal value and every
- * scalar constructor parameter (a Cast's time zone and ANSI mode among them), so that two trees are equal in Python only
- * when they mean the same in Spark. What cannot be encoded becomes a text that equals nothing else, in this or any session.
+ * scalar constructor parameter (a Cast's time zone and ANSI mode among them), of functions that Spark does not bring a digest of their
+ * jar, so that two trees are equal in Python only when they mean the same in Spark. What cannot be encoded becomes a text that equals nothing else, in this or any session.
  *
  * Each node gets a number, its place in `nodes`: Python names nodes by it when it asks Spark to evaluate one.
  */
@@ -149,7 +149,21 @@ public final class TreeEncoder {
         result.put(product.productElementName(i), scalar(element));
       }
     }
+    String code = code(expression, product);
+    if (!code.isEmpty()) result.put("code", code.contains("?") ? opaque(expression) : code);
     return result;
+  }
+
+  /** The code of a function that Spark does not bring, or that it calls by the name of its class, as Hive's; "" of another. */
+  private static String code(Expression expression, scala.Product product) {
+    String code = Code.of(expression.getClass());
+    for (int i = 0; i < product.productArity(); i++) {
+      Object element = product.productElement(i);
+      if (element instanceof Class) code += Code.of((Class) element);
+      if (element == null || !element.getClass().getSimpleName().equals("HiveFunctionWrapper")) continue;
+      code += Code.ofName((String) ((scala.Product) element).productElement(0));
+    }
+    return code;
   }
 
   /** A Python function is known by its pickled code, in which spark/python_code.py looks for what it names of other code. */
