@@ -137,6 +137,7 @@ def test_an_index_that_was_deleted_and_made_anew_is_another(tmp_path: Path, befo
     assert separators() == [","]
     shutil.rmtree(place)
     theirs.append(before, [1] * len(before), collected(";", *[9] * len(before)))
+    assert separators() == [";"], "of the same version"
     with pytest.raises(StoreError, match="created anew meanwhile, in another way"):
         ours.append([FileKey("c", 3, 3)], [1], collected(",", 3))
     assert separators() == [";"]

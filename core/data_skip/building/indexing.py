@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from time import sleep
@@ -23,7 +23,7 @@ from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
 from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
-from data_skip.spark.errors import SPARK_ERRORS, first_line
+from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import smallest_parts
 from data_skip.store import FileKey, Places
@@ -31,6 +31,8 @@ from data_skip.store.definition import WITH_MALFORMED, header_may_move, malforme
 from data_skip.store.delta import definition_field
 
 MALFORMED = "data_skip_malformed"
+Read = Callable[[Mask], dict[int, Collected]]
+_MOST_UNREADABLE = 10  # beyond, a pass fails
 _HOUR = 3_600_000
 _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
 
@@ -46,10 +48,12 @@ class IndexReport:
     files_current: int = 0  # were up to date
     files_too_recent: int = 0  # have no record until the next refresh: they may be written again and look the same, or changed meanwhile
     files_refused: int = 0  # of those collected: hold malformed records, and are always read
+    files_unreadable: int = 0  # have no record until a refresh that can read them
     files_undated: int = 0  # of those collected: hold times of today in text, where a time without a date is read as one
     rows: int = 0  # of the files collected
     seconds: float = 0.0
     unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
+    unreadable: str = ""  # Spark's words about the first of them
 
     def __str__(self) -> str:
         lines = [
@@ -64,6 +68,10 @@ class IndexReport:
         if self.files_refused:
             why = "hold malformed records, or odd quotes, whose values depend on the query: they are always read"
             lines.append(f"  {self.files_refused:,} files {why}")
+        if self.files_unreadable:
+            lines.append(
+                f"  {self.files_unreadable:,} files cannot be read, and have no record until a refresh() that can: {self.unreadable}"
+            )
         if self.files_undated:
             why = "by some indexes until a refresh() on another day: text without a date is read as a time of today"
             lines.append(f"  {self.files_undated:,} files hold times of today, and are unknown {why}")
@@ -96,12 +104,17 @@ def index_files(
     report.files_lifted = len(found)
     to_read = wanted.copy()
     to_read[list(found)] = False
+    unreadable: dict[int, str] = {}
     if to_read.any():
         with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
-            found |= _read(target, state, listing, to_read, bindings, report)
+            found |= _read_all_that_can_be(
+                lambda files: _read(target, state, listing, files, bindings, report), to_read, unreadable, report
+            )
     after = state.list_again() if wanted.any() else set()
-    chosen = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
-    report.files_too_recent = len(too_recent - current) + int(wanted.sum()) - len(chosen)
+    unchanged = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
+    chosen = [(key, i) for key, i in unchanged if i not in unreadable]
+    report.files_unreadable = len(unchanged) - len(chosen)
+    report.files_too_recent = len(too_recent - current) + int(wanted.sum()) - len(unchanged)
     rows = [(key, found.get(i, Collected(records=[None] * len(bindings)))) for key, i in chosen]
     _commit(target.store, rows, bindings, report)
     report.seconds = time.perf_counter() - start
@@ -172,6 +185,40 @@ def _lift(listing: Listing, wanted: Mask, bindings: Sequence[Binding]) -> dict[i
     return lift(uris, {binding.index: binding.definition for binding in bindings})
 
 
+def _read_all_that_can_be(read: Read, wanted: Mask, unreadable: dict[int, str], report: IndexReport) -> dict[int, Collected]:
+    """What a pass over the wanted files finds, without those that cannot be read, as an archive that is being written.
+
+    DataSkipError where none can be read, or too many cannot: then it is not the files.
+    """
+    try:
+        found = _read_in_parts(read, wanted, unreadable)
+    except SPARK_ERRORS as error:
+        raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
+    report.unreadable = next(iter(unreadable.values()), "")
+    if len(unreadable) == wanted.sum():
+        raise DataSkipError(f"the files of {report.table} cannot be read: {report.unreadable}; nothing was written")
+    return found
+
+
+def _read_in_parts(read: Read, wanted: Mask, unreadable: dict[int, str]) -> dict[int, Collected]:
+    """A pass over the wanted files; where it fails, one over each half, and so on down to the files at fault, which are noted."""
+    try:
+        return read(wanted)
+    except SPARK_ERRORS as error:
+        places = np.flatnonzero(wanted)
+        if is_cancelled(error) or len(unreadable) >= _MOST_UNREADABLE:
+            raise
+        if len(places) == 1:
+            unreadable[int(places[0])] = first_line(error)
+            return {}
+    found: dict[int, Collected] = {}
+    for half in np.array_split(places, 2):
+        part = np.zeros(len(wanted), dtype=bool)
+        part[half] = True
+        found |= _read_in_parts(read, part, unreadable)
+    return found
+
+
 def _read(
     target: Target, state: TableState, listing: Listing, wanted: Mask, bindings: Sequence[Binding], report: IndexReport
 ) -> dict[int, Collected]:
@@ -185,16 +232,13 @@ def _read(
     largest = max(size for (size, _), chosen in zip(listing.identities, wanted, strict=True) if chosen)
     # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
     parts = smallest_parts(frame.sparkSession, largest) if header_may_move(reader) else nullcontext()
-    try:
-        refused = unlike_if_left_out(frame, reader)
-        rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()), refused)
-        with parts:
-            found = collect(rows, indexes, failures)
-    except SPARK_ERRORS as error:
-        raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
+    refused = unlike_if_left_out(frame, reader)
+    rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()), refused)
+    with parts:
+        found = collect(rows, indexes, failures)
     if doubtful:
         forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths)
-    report.unknown = {str(index): error for index, error in failures.items()}
+    report.unknown |= {str(index): error for index, error in failures.items()}
     return found
 
 

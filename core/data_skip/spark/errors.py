@@ -12,3 +12,8 @@ def first_line(error: Exception) -> str:
     """The message of a Spark error without its stack."""
     text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
     return text.strip().split("\n")[0]
+
+
+def is_cancelled(error: Exception) -> bool:
+    """Whether somebody has cancelled the job: then nothing more is to be run."""
+    return "SPARK_JOB_CANCELLED" in first_line(error)

@@ -140,6 +140,7 @@ class DeltaStore:
         self._lock = threading.Lock()
         self._table: DeltaTable | None = None
         self._snapshot: Snapshot | None = None
+        self._commit: tuple[int, ...] = ()  # the file of the snapshot's version, as it was found
         self._absent_until = 0.0
 
     @property
@@ -159,6 +160,8 @@ class DeltaStore:
         if not os.path.isdir(self.location) if local else time.monotonic() < self._absent_until:
             self._table = self._snapshot = None
             return None
+        if local and self._snapshot is not None and self._commit != self._commit_of(self._snapshot.version):
+            self._table = self._snapshot = None  # it was deleted, and perhaps made anew up to the same version
         try:
             if self._table is not None:
                 self._table.update_incremental()
@@ -166,6 +169,7 @@ class DeltaStore:
                 self._table = DeltaTable(self.location)  # an increment may be that of another table, made anew at the same place
             if self._snapshot is None or self._snapshot.version != self._table.version():
                 self._check(self._table)
+                self._commit = self._commit_of(self._table.version())
                 self._snapshot = Snapshot(self._table)
         except TableNotFoundError as error:
             self._table = self._snapshot = None
@@ -180,6 +184,14 @@ class DeltaStore:
             advice = "delete the folder and create the index again"
             raise StoreError(f"the index at {self.location} cannot be read ({error}); {advice}") from error
         return self._snapshot
+
+    def _commit_of(self, version: int) -> tuple[int, ...]:
+        """What tells a version's file in a local folder from another one of that name; nothing where there is none."""
+        try:
+            found = os.stat(f"{self.location}/_delta_log/{version:020}.json")
+        except OSError:
+            return ()
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _holds_something(self) -> bool:
         """Whether a local folder that is no Delta table holds anything but what a writer leaves there who is about to make one."""
