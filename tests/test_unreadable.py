@@ -40,7 +40,7 @@ def test_a_rotation_in_progress(lake: Lake, ignored: str) -> None:
 def test_where_no_file_can_be_read_nothing_is_written(lake: Lake) -> None:
     for number in range(3):
         _archive(lake, f"{number}.csv.gz", number, whole=False)
-    with pytest.raises(DataSkipError, match="cannot be read.*nothing was written"):
+    with pytest.raises(DataSkipError, match=r"cannot be read.*nothing was written"):
         lake.table(**CSV).create_index(MinMax("x"))
     assert lake.table(**CSV).describe().version is None
 
