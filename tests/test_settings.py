@@ -19,3 +19,18 @@ def test_enabled(lake: Lake, text: str, skips: bool) -> None:
         assert [row.x for row in lake.spark.sql("SELECT * FROM t WHERE x = 1").collect()] == [1]
         report = lake.skipping.report()
     assert (report.execution_id != last and report.scans[0].files_skipped == 1) == skips
+
+
+def test_disabled_in_two_threads_that_leave_in_the_order_in_which_they_came(lake: Lake) -> None:
+    spark = lake.spark
+    first, second = lake.skipping.disabled(), lake.skipping.disabled()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert spark.conf.get("spark.data_skip.enabled") == "false"
+    second.__exit__(None, None, None)
+    assert spark.conf.get("spark.data_skip.enabled", None) is None
+    with settings_of(spark, {"spark.data_skip.enabled": "TRUE"}):
+        with lake.skipping.disabled():
+            assert spark.conf.get("spark.data_skip.enabled") == "false"
+        assert spark.conf.get("spark.data_skip.enabled") == "TRUE"

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 from pyspark.sql import SparkSession
 
 ENABLED = "spark.data_skip.enabled"
 
 
+_lock = Lock()
+_within: dict[str, tuple[int, str | None]] = {}  # by session: how many are within `disabled`, and what was set before the first
+
+
 @contextmanager
 def disabled(spark: SparkSession) -> Iterator[None]:
-    """Within, the session's queries skip nothing."""
-    before = spark.conf.get(ENABLED, "true") or "true"
-    spark.conf.set(ENABLED, "false")
+    """Within, the session's queries skip nothing: those of its other threads, too, until the last that is within has left."""
+    session = str(spark._jsparkSession.sessionUUID())
+    with _lock:
+        count, before = _within.get(session, (0, spark.conf.get(ENABLED, None)))
+        _within[session] = (count + 1, before)
+        spark.conf.set(ENABLED, "false")
     try:
         yield
     finally:
-        spark.conf.set(ENABLED, before)
+        with _lock:
+            count, before = _within.pop(session)
+            if count > 1:
+                _within[session] = (count - 1, before)
+            elif before is None:
+                spark.conf.unset(ENABLED)
+            else:
+                spark.conf.set(ENABLED, before)
 
 
 @contextmanager
