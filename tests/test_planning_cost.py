@@ -71,6 +71,25 @@ def test_a_thousand_predicates(lake: Lake) -> None:
     assert 1 <= len(advised) <= 10
 
 
+def test_a_column_that_doubles_at_each_step_is_left_where_it_is(lake: Lake) -> None:
+    """Its predicates would have 3 to the power of 30 leaves: Spark's CollapseProject does not put one step into the next either."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"s": [f"a{i}", f"b{i}"]})
+    lake.index(ValueList("s"))
+    lake.spark.range(3).selectExpr("concat('a', id) AS k").createOrReplaceTempView("keys")
+
+    def filters(steps: int) -> list[object]:
+        frame = lake.view()
+        for i in range(steps):
+            frame = frame.selectExpr(f"CASE WHEN length(s) > {i} THEN concat(trim(s), '') ELSE s END AS s")
+        frame.createOrReplaceTempView("cleaned")
+        scans = lake.skipping.jvm.scans(lake.spark.sql("SELECT s FROM cleaned JOIN keys ON s <=> k"))
+        return [runtime_filter for scan in scans for runtime_filter in scan.description["runtime_filters"]]
+
+    assert filters(3)
+    assert not filters(30)
+
+
 def _scan(lake: Lake, where: str) -> Scan:
     (scan,) = lake.skipping.jvm.scans(lake.view().where(where))
     return scan

@@ -37,6 +37,7 @@ import org.apache.spark.sql.types.StructType;
 /** What reading and rewriting Catalyst's plans needs in more than one place. */
 public final class Plans {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final int MOST_GROWTH = 2000;
   private static final List FORMATS =
       java.util.Arrays.asList(
           new String[] {
@@ -234,6 +235,30 @@ public final class Plans {
             return unshared((Expression) child);
           }
         });
+  }
+
+  /**
+   * The expression, with each attribute that `byId` names replaced; null where it would grow by more than MOST_GROWTH nodes. An alias that is
+   * used twice, of one that is, and so on, doubles with each: Spark's CollapseProject stops there, too.
+   */
+  public static Expression substituteIfSmall(Expression expression, Map byId) {
+    return growth(expression, byId, MOST_GROWTH) < 0 ? null : substitute(expression, byId);
+  }
+
+  /** What is left of so many nodes by which an expression may grow; less than 0: nothing. */
+  private static int growth(Expression expression, Map byId, int left) {
+    if (expression instanceof AttributeReference) {
+      Object replacement = byId.get(((AttributeReference) expression).exprId());
+      return replacement == null ? left : less((Expression) replacement, left);
+    }
+    for (int i = 0; i < expression.children().size() && left >= 0; i++) left = growth((Expression) expression.children().apply(i), byId, left);
+    return left;
+  }
+
+  private static int less(Expression expression, int left) {
+    left--;
+    for (int i = 0; i < expression.children().size() && left >= 0; i++) left = less((Expression) expression.children().apply(i), left);
+    return left;
   }
 
   /** The expression, with each attribute that `byId` names replaced. */

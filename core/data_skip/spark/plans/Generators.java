@@ -97,7 +97,10 @@ public final class Generators {
         result.addAll(below((Generate) plan, predicates));
       } else {
         Map computed = Plans.computed(plan);
-        for (int i = 0; i < predicates.size(); i++) predicates.set(i, Plans.substitute((Expression) predicates.get(i), computed));
+        List below = new ArrayList();
+        for (int i = 0; i < predicates.size(); i++) below.add(Plans.substituteIfSmall((Expression) predicates.get(i), computed));
+        below.removeAll(Collections.singleton(null));
+        predicates = below;
       }
       plan = (LogicalPlan) plan.children().head();
     }

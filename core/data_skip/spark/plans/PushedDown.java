@@ -59,12 +59,18 @@ public final class PushedDown {
     return new PushedDown(mine, myFilters);
   }
 
-  /** The same of an operator's input, whose output `computed` gives by the ids of its attributes. */
+  /** The same of an operator's input, whose output `computed` gives by the ids of its attributes: what does not grow too much by that. */
   public PushedDown below(Map computed) {
     List substituted = new ArrayList();
-    for (int i = 0; i < predicates.size(); i++) substituted.add(Plans.substitute((Expression) predicates.get(i), computed));
+    for (int i = 0; i < predicates.size(); i++) {
+      Expression below = Plans.substituteIfSmall((Expression) predicates.get(i), computed);
+      if (below != null) substituted.add(below);
+    }
     List substitutedFilters = new ArrayList();
-    for (int i = 0; i < runtimeFilters.size(); i++) substitutedFilters.add(((RuntimeFilter) runtimeFilters.get(i)).below(computed));
+    for (int i = 0; i < runtimeFilters.size(); i++) {
+      RuntimeFilter below = ((RuntimeFilter) runtimeFilters.get(i)).below(computed);
+      if (below != null) substitutedFilters.add(below);
+    }
     return new PushedDown(substituted, substitutedFilters);
   }
 }

@@ -101,11 +101,14 @@ public final class RuntimeFilter {
     return false;
   }
 
-  /** The same of an operator's input, whose output `computed` gives by the ids of its attributes. */
+  /** The same of an operator's input, whose output `computed` gives by the ids of its attributes; null where nothing is left of it. */
   public RuntimeFilter below(Map computed) {
     List substituted = new ArrayList();
-    for (int i = 0; i < conditions.size(); i++) substituted.add(Plans.substitute((Expression) conditions.get(i), computed));
-    return with(substituted);
+    for (int i = 0; i < conditions.size(); i++) {
+      Expression below = Plans.substituteIfSmall((Expression) conditions.get(i), computed);
+      if (below != null) substituted.add(below);
+    }
+    return substituted.isEmpty() ? null : with(substituted);
   }
 
   /** What the conditions ask of rows with this output; null where nothing. */
