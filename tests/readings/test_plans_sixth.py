@@ -18,11 +18,12 @@ RULE = """
 package users;
 import org.apache.spark.sql.catalyst.expressions.*;
 import org.apache.spark.sql.catalyst.plans.logical.*;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
 public final class Changing extends org.apache.spark.sql.catalyst.rules.Rule {
   private final String what;
   public Changing(String what) { this.what = what; }
   public String ruleName() { return "users.Changing"; }
-  public org.apache.spark.sql.catalyst.trees.TreeNode apply(org.apache.spark.sql.catalyst.trees.TreeNode plan) { return changed((LogicalPlan) plan); }
+  public TreeNode apply(TreeNode plan) { return changed((LogicalPlan) plan); }
   private LogicalPlan changed(LogicalPlan plan) {
     plan = (LogicalPlan) plan.mapChildren(new scala.runtime.AbstractFunction1() {
       public Object apply(Object child) { return changed((LogicalPlan) child); }

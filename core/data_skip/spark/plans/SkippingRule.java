@@ -85,7 +85,7 @@ public final class SkippingRule extends Rule {
    */
   private static boolean withOtherRules() {
     SparkSession asking = asking();
-    return asking == null || asking.experimental().extraOptimizations().size() > 1;
+    return asking != null && asking.experimental().extraOptimizations().size() > 1;
   }
 
   private static LogicalPlan unwrapped(LogicalPlan plan) {
