@@ -1,5 +1,6 @@
 package data_skip;
 
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -50,6 +51,7 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 public final class SkippingRule extends Rule {
   private final BiFunction python;
   private final boolean everything;
+  private final ThreadLocal last = new ThreadLocal(); // the plan that it made before, among other rules
 
   /** everything: scans are wrapped as well of whose tables there is no index, so that they can be looked at. */
   public SkippingRule(BiFunction python, boolean everything) {
@@ -63,11 +65,42 @@ public final class SkippingRule extends Rule {
 
   public TreeNode apply(TreeNode plan) {
     if (!UserSettings.enabled(org.apache.spark.sql.internal.SQLConf.get())) return plan;
+    LogicalPlan bare = (LogicalPlan) plan;
     try {
-      return rewrite((LogicalPlan) plan, PushedDown.NOTHING);
+      if (everything || !withOtherRules()) return rewrite(bare, PushedDown.NOTHING);
+      WeakReference made = (WeakReference) last.get();
+      if (made != null && made.get() == plan) return plan; // nothing changed it
+      bare = unwrapped(bare);
+      LogicalPlan rewritten = rewrite(bare, PushedDown.NOTHING);
+      last.set(new WeakReference(rewritten));
+      return rewritten;
     } catch (Throwable unknown) {
-      return plan; // a query that cannot be helped is left as it is
+      return bare; // a query that cannot be helped is left as it is
     }
+  }
+
+  /**
+   * Whether the user's session has rules of its own beside this one. They may have changed what a plan asks since its scans were wrapped:
+   * Spark runs all of them until none changes it, so that scans are then wrapped anew, by the predicates of the last plan.
+   */
+  private static boolean withOtherRules() {
+    SparkSession asking = asking();
+    return asking != null && asking.experimental().extraOptimizations().size() > 1;
+  }
+
+  private static LogicalPlan unwrapped(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
+      FileIndex location = ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location();
+      return location instanceof SkippingFileIndex ? Plans.withLocation((LogicalRelation) plan, ((SkippingFileIndex) location).wrapped()) : plan;
+    }
+    List children = new ArrayList();
+    boolean changed = false;
+    for (int i = 0; i < plan.children().size(); i++) {
+      LogicalPlan child = (LogicalPlan) plan.children().apply(i);
+      children.add(unwrapped(child));
+      changed = changed || children.get(i) != child;
+    }
+    return changed ? (LogicalPlan) plan.withNewChildren(Plans.seq(children)) : plan;
   }
 
   private LogicalPlan rewrite(LogicalPlan plan, PushedDown pushed) {
