@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from data_skip import DataSkipError, ValueList
+from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.store.definition import unsure
-from tests.support import Lake, settings_of
+from tests.support import Lake, aged, settings_of
 
 ODD = ',",x",y'  # behind quoted text that univocity does not take for its end
 
@@ -84,3 +84,21 @@ def test_lines_of_parts(lake: Lake) -> None:
     assert "y" * 50 in {row.value for row in frame.collect()}
     with settings_of(lake.spark, {"spark.sql.files.maxPartitionBytes": "50", "spark.sql.files.openCostInBytes": "1"}):
         assert line in {row.value for row in lake.view(format="text", **separator).collect()}, "the recipe shows nothing"
+
+
+def test_how_json_is_written_is_what_to_json_gives(lake: Lake) -> None:
+    """Of a NULL in a column that has a default."""
+    sql, key, written = lake.spark.sql, "spark.sql.jsonGenerator.writeNullIfWithDefaultValue", "to_json(struct(a, b))"
+    sql(f"CREATE TABLE defaults (a int, b int DEFAULT 5) USING parquet LOCATION '{lake.folder}'")
+    try:
+        sql("INSERT INTO defaults VALUES (1, NULL)")
+        for path in lake.folder.glob("part-*"):
+            aged(path)
+        lake.skipping.table("defaults").create_index(ValueList(written), MinMax("a"))
+        without = f"SELECT * FROM defaults WHERE {written} = '{{\"a\":1}}'"
+        assert lake.query(without).scans[-1].files_read == 0
+        with settings_of(lake.spark, {key: "false"}):
+            assert lake.query(without).scans[-1].files_read == 1
+            assert lake.query("SELECT * FROM defaults WHERE a = 2").scans[-1].files_read == 0
+    finally:
+        sql("DROP TABLE defaults")
