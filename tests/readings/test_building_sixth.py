@@ -65,9 +65,10 @@ SEPARATORS = {  # how one is written, and whether each of its bytes but the firs
 def test_separators_whose_beginning_is_in_them_again(separator: str) -> None:
     """Which of a file's bytes Hadoop takes for one depends on where the parts begin and end in which it is read."""
     options, steady = SEPARATORS[separator]
-    reader = {"format": "csv", "session": {}, "columns": [], "options": {"linesep": separator, **options}}
+    texts = {"linesep": separator, **options}
+    reader: dict[str, Any] = {"format": "csv", "session": {}, "columns": [], "options": texts}
     assert (unsure(reader) == "") == steady
-    assert unsure({**reader, "format": "text", "options": {"wholetext": "true", **reader["options"]}}) == ""
+    assert unsure({**reader, "format": "text", "options": {"wholetext": "true", **texts}}) == ""
 
 
 def test_lines_of_parts(lake: Lake) -> None:
