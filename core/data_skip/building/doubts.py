@@ -27,6 +27,8 @@ from data_skip.expression import Column, columns_of
 from data_skip.store.definition import WITH_MALFORMED, leaves_out_columns, malformed_column
 
 _WRITTEN_AS = ("nullvalue", "nanvalue", "positiveinf", "negativeinf", "dateformat", "timestampformat", "timestampntzformat")
+_AS_WRITTEN = ("string", "variant")  # types whose values show all of their text
+_ENDS_NO_NUMBER = "\0\\/\"'`^~|#$%&@!?*<>{}"  # escapes with which no text of a number, time or interval ends
 BY_FIELD = ("parquet", "orc")  # whose readers leave out fields of structs that a query does not ask for
 
 
@@ -75,7 +77,7 @@ def unlike_if_left_out(frame: DataFrame, reader: Mapping[str, Any]) -> Values:
 
     univocity passes over quoted text that is left out by looking for a quote with no escape before it. It goes too far where that escape
     is escaped itself, as in `"a\\\\"`, and, where quotes escape quotes, if all of the text is quotes, as in `""`. The value of such text
-    ends with an escape, or has one before a quote; or it is empty, and so mostly NULL.
+    ends with an escape, or has one before a quote; or it is empty, and so mostly NULL. The value of other types does not show their text.
     """
     if not leaves_out_columns(reader):
         return F.lit(False)
@@ -84,11 +86,14 @@ def unlike_if_left_out(frame: DataFrame, reader: Mapping[str, Any]) -> Values:
     if any(escape in options.get(key, "") for key in _WRITTEN_AS):
         return F.lit(True)
     malformed, found = malformed_column(reader), []
+    others = [type_ for name, type_, *_ in reader["columns"] if name != malformed and type_ not in _AS_WRITTEN]
+    if not all(isinstance(type_, str) and escape in _ENDS_NO_NUMBER for type_ in others):
+        return F.lit(True)
     for name, type_, *_ in reader["columns"]:
         if name == malformed:
             continue
         value = F.col(f"`{name}`").cast("string")
-        if type_ in ("string", "variant"):
+        if type_ in _AS_WRITTEN:
             found += [F.rtrim(value).endswith(escape), value.contains(escape + quote)]
         if escape == quote:
             found += [value.isNull(), value == options.get("emptyvalue", "")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,6 +35,7 @@ _POLICY = f"{SQL}legacy.timeParserPolicy"
 _FORMATS = ("dateformat", "timestampformat", "timestampntzformat")
 _PRUNING = f"{SQL}csv.parser.columnPruning.enabled"
 _LEAST_PART = 1 << 14
+_AS_JAVA = {"utf-16": (b"\xfe\xff", "utf-16-be"), "utf-32": (b"", "utf-32-be")}  # Python's own add other marks of the order of bytes
 _SHORT_YEAR = re.compile(r"(?<!y)y{1,2}(?!y)|(?<!Y)Y{1,2}(?!Y)")
 _OF_LOCAL_TIMES = ("orc", "csv", "json")  # formats of which readers make moments by the rules of a time zone
 _FIXED_ZONE = re.compile(r"(Etc/)?(UTC|GMT)|Z|[+-]\d\d:\d\d")
@@ -176,8 +178,10 @@ def unsure(reader: Mapping[str, Any]) -> str:
     if header_may_move(reader) and (small := next(filter(None, (_too_small(reader["session"] or {}, key) for key in FIRST_PART)), "")):
         return f"{small} may cut a CSV file before its header, which then is a row; at least {_LEAST_PART} bytes are known to do"
     separator = options.get("linesep", "")
-    if reader["format"] in BY_POSITION and not _read_whole(reader) and _overlaps_itself(separator):
-        return f"lineSep={separator!r} may overlap itself, so that which lines a file has depends on the parts in which it is read"
+    if reader["format"] in BY_POSITION and not _read_whole(reader) and _begins_again(separator, options):
+        return f"the beginning of lineSep={separator!r} is found in it again: which lines a file has depends on the parts it is read in"
+    if reader["format"] == "csv" and _read_whole(reader) and options.get("columnpruning", "false").lower() != "false":
+        return "columnPruning=true with multiLine=true reads other values where a query leaves out columns"
     if leaves_out_columns(reader) and (why := _why_of_fewer_columns(options)):
         return f"{why} reads other values where a query leaves out columns; read with columnPruning=false"
     if reader["format"] in WITH_MALFORMED and (why := why_of_this_year(filter(None, map(options.get, _FORMATS)), reader)):
@@ -197,9 +201,20 @@ def why_of_this_year(patterns: Iterable[str], reader: Mapping[str, Any]) -> str:
     return f"parses years with two digits by {short!r} under {_POLICY}={policy}: their century depends on the day"
 
 
-def _overlaps_itself(separator: str) -> bool:
-    """Whether an end of a separator is its beginning as well, as of `||`: in `|||` it is found at either place."""
-    return any(separator.startswith(separator[i:]) for i in range(1, len(separator)))
+def _begins_again(separator: str, options: Mapping[str, str]) -> bool:
+    """Whether the first byte of a separator of lines is in it again, or may be.
+
+    Of `||`, `|||` holds one at either of two places. And in `aaab` Hadoop finds no `aab` where a part ends behind `aa`: once the third `a`
+    says that this begins none, it cannot go back to the second. Of U+2020 in UTF-16 both bytes are 0x20.
+    """
+    name = options.get("encoding", options.get("charset", "utf-8"))
+    try:
+        found = codecs.lookup(name).name
+        mark, encoding = _AS_JAVA.get(found, (b"", found))
+        written = mark + separator.encode(encoding)
+    except (LookupError, UnicodeError):
+        return bool(separator)
+    return written[:1] in written[1:] if separator else False
 
 
 def _plain(option: str, value: str) -> str:
