@@ -93,10 +93,9 @@ def test_indexing_a_file_that_may_change_unseen_is_noticed(bug: tuple[str, str] 
 
 @pytest.mark.parametrize("bug", [None, ("if old.get(key) != new.get(key):", "if False:")], ids=["right", "wrong"])
 def test_using_records_that_another_reader_collected_is_noticed(bug: tuple[str, str] | None, lake: Lake) -> None:
-    (lake.folder / "a.csv").write_text("1\n5\n")
-    aged(lake.folder / "a.csv")
+    lake.text("a.csv", "1\n5\n")
     lake.index(MinMax("i"), format="csv", schema="i int")
     frame = lake.spark.read.schema("i int").option("nullValue", "5").csv(str(lake.folder))
-    with planted("data_skip.store.definition", *bug) if bug else nullcontext():
+    with planted("data_skip.store.reader", *bug) if bug else nullcontext():
         plan = kept_files(lake.skipping, frame, "i IS NULL")
     assert plan and ("a.csv" in plan[1]) == (bug is not None)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from data_skip import DataSkipError, MinMax, ValueList
-from data_skip.store.definition import unsure
+from data_skip.store.reader import unsure
 from tests.support import Lake, aged, settings_of
 
 ODD = ',",x",y'  # behind quoted text that univocity does not take for its end

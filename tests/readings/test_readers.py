@@ -12,7 +12,8 @@ import data_skip
 from data_skip import DataSkipError, MinMax, ScanReport, ValueList
 from data_skip.building import indexing
 from data_skip.store import FileKey
-from data_skip.store.definition import Definition, difference
+from data_skip.store.definition import Definition
+from data_skip.store.reader import difference
 from data_skip.store.settings import OF_ALL, OF_EXPRESSIONS, OF_FORMATS, SQL, WITHOUT_EFFECT, matches_any, matters, unclassified
 from tests.support import Lake, aged, settings_of
 

@@ -23,7 +23,8 @@ from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
-from data_skip.store.definition import Definition, Reading, difference, unsure
+from data_skip.store.definition import Definition
+from data_skip.store.reader import Reading, difference, unsure
 
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 

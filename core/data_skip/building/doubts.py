@@ -24,7 +24,7 @@ from data_skip.building.binding import Binding
 from data_skip.building.collect import Collected
 from data_skip.building.lifting import by_name_from_parquet, local_path
 from data_skip.expression import Column, columns_of
-from data_skip.store.definition import WITH_MALFORMED, leaves_out_columns, malformed_column
+from data_skip.store.reader import WITH_MALFORMED, leaves_out_columns, malformed_column
 
 _WRITTEN_AS = ("nullvalue", "nanvalue", "positiveinf", "negativeinf", "dateformat", "timestampformat", "timestampntzformat")
 _AS_WRITTEN = ("string", "variant")  # types whose values show all of their text
@@ -85,13 +85,12 @@ def unlike_if_left_out(frame: DataFrame, reader: Mapping[str, Any]) -> Values:
     escape, quote = (options.get(key, default)[:1] or "\0" for key, default in (("escape", "\\"), ("quote", '"')))
     if any(escape in options.get(key, "") for key in _WRITTEN_AS):
         return F.lit(True)
-    malformed, found = malformed_column(reader), []
-    others = [type_ for name, type_, *_ in reader["columns"] if name != malformed and type_ not in _AS_WRITTEN]
-    if not all(isinstance(type_, str) and escape in _ENDS_NO_NUMBER for type_ in others):
+    malformed = malformed_column(reader)
+    columns = [(name, type_) for name, type_, *_ in reader["columns"] if name != malformed]
+    if not all(type_ in _AS_WRITTEN or (isinstance(type_, str) and escape in _ENDS_NO_NUMBER) for _, type_ in columns):
         return F.lit(True)
-    for name, type_, *_ in reader["columns"]:
-        if name == malformed:
-            continue
+    found: list[Values] = []
+    for name, type_ in columns:
         value = F.col(f"`{name}`").cast("string")
         if type_ in _AS_WRITTEN:
             found += [F.rtrim(value).endswith(escape), value.contains(escape + quote)]

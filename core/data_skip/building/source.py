@@ -14,7 +14,7 @@ from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.store import FileKey, Places, StoreError
-from data_skip.store.definition import BY_POSITION, SUPPORTED_FORMATS
+from data_skip.store.reader import BY_POSITION, SUPPORTED_FORMATS
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from data_skip.proofs.elements import indexed
 from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.store import Snapshot
-from data_skip.store.definition import Definition, Reading, difference
+from data_skip.store.definition import Definition
+from data_skip.store.reader import Reading, difference
 
 _MOST_ADVICE = 10  # leaves of a scan of which a report says which indexes would serve them: all filters are asked of each
 Find = Callable[[Sequence[str]], list[tuple[str, Snapshot]]]
@@ -156,19 +157,14 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
     """
     reading = Reading(scan.description, scan.settings)
     columns = {column.path[0] for column in columns_of([scan.predicate])}
-    bound = []
-    for column, definition in snapshot.definitions.items():
-        if columns.isdisjoint(definition.columns):
-            continue
-        found = _bound(column, definition, reading, knowledge)
-        if isinstance(found, str):
-            notes.append(found)
-        else:
-            bound.append(found)
+    asked = {column: definition for column, definition in snapshot.definitions.items() if not columns.isdisjoint(definition.columns)}
+    found = [_bound(column, definition, reading, knowledge) for column, definition in asked.items()]
+    notes += [why_not for why_not in found if isinstance(why_not, str)]
+    bound = [index for index in found if isinstance(index, BoundIndex)]
     partitions = partition_values(scan.predicate).values()
     decision = generate_clause(scan.predicate, Indexes((*bound, *partitions), scan), knowledge.filters)
-    others = (_bound(column, definition, reading, knowledge) for column, definition in snapshot.definitions.items())
-    decision.same_reader = bool(bound) or any(isinstance(found, BoundIndex) for found in others)
+    others = (_bound(column, definition, reading, knowledge) for column, definition in snapshot.definitions.items() if column not in asked)
+    decision.same_reader = bool(bound) or any(isinstance(other, BoundIndex) for other in others)
     return decision
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from data_skip.data_types import INTEGRAL
 from data_skip.expression import Call, Column, Expression, Literal
-from data_skip.store.definition import why_of_this_year
+from data_skip.store.reader import why_of_this_year
 
 _PARSERS = ("Cast", "TryCast", "JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet", "TryVariantGet")
 _BY_PATTERN = ("GetTimestamp", "UnixTimestamp", "ToUnixTimestamp")

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.errors import DataSkipError
 from data_skip.spark.bridge import Scan
+from data_skip.spark.errors import SPARK_ERRORS
 from data_skip.spark.janino import instance, load
 from data_skip.spark.python_code import with_code
 
@@ -59,8 +60,11 @@ class Jvm:
         return str(self._shim.qualified(self._session, path)).rstrip("/")
 
     def table_format(self, path: str) -> str | None:
-        """The system to which a folder of files belongs: Delta, Hudi or Iceberg; None where there is no sign of one."""
-        found = self._shim.tableFormat(self._session, path)
+        """The system to which a folder of files belongs: Delta, Hudi or Iceberg; None without a sign of one that can be read."""
+        try:
+            found = self._shim.tableFormat(self._session, path)
+        except SPARK_ERRORS:
+            return None
         return None if found is None else str(found)
 
     def format_name(self, file_format: Any) -> str:

@@ -8,9 +8,9 @@ from threading import Lock
 
 from pyspark.sql import SparkSession
 
+from data_skip.spark.jvm import session_id
+
 ENABLED = "spark.data_skip.enabled"
-
-
 _lock = Lock()
 _within: dict[str, tuple[int, str | None]] = {}  # by session: how many are within `disabled`, and what was set before the first
 
@@ -18,7 +18,7 @@ _within: dict[str, tuple[int, str | None]] = {}  # by session: how many are with
 @contextmanager
 def disabled(spark: SparkSession) -> Iterator[None]:
     """Within, the session's queries skip nothing: those of its other threads, too, until the last that is within has left."""
-    session = str(spark._jsparkSession.sessionUUID())
+    session = session_id(spark)
     with _lock:
         count, before = _within.get(session, (0, spark.conf.get(ENABLED, None)))
         _within[session] = (count + 1, before)

@@ -167,7 +167,6 @@ class DeltaStore:
                 self._table.update_incremental()
             if self._table is None or self._snapshot is None or self._snapshot.version != self._table.version():
                 self._table = DeltaTable(self.location)  # an increment may be that of another table, made anew at the same place
-            if self._snapshot is None or self._snapshot.version != self._table.version():
                 self._check(self._table)
                 self._commit = self._commit_of(self._table.version())
                 self._snapshot = Snapshot(self._table)

@@ -100,7 +100,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
             "variant.shredding.*",
         ),
         *("legacy.allowEmptySchemaWrite", "legacy.allowNonEmptyLocationInCTAS", "legacy.dataFrameWriterV2*", "generatedColumn.*"),
-        *("execution.fastFailOnFileFormatOutput",),
+        "execution.fastFailOnFileFormatOutput",
     ),
     "how a schema is found; the schema is compared itself": (
         *(
