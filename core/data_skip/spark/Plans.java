@@ -238,11 +238,16 @@ public final class Plans {
   }
 
   /**
-   * The expression, with each attribute that `byId` names replaced; null where it would grow by more than MOST_GROWTH nodes. An alias that is
-   * used twice, of one that is, and so on, doubles with each: Spark's CollapseProject stops there, too.
+   * The expressions, with each attribute that `byId` names replaced; without those that would grow by more than MOST_GROWTH nodes. An alias
+   * that is used twice, of one that is, and so on, doubles with each: Spark's CollapseProject stops there, too.
    */
-  public static Expression substituteIfSmall(Expression expression, Map byId) {
-    return growth(expression, byId, MOST_GROWTH) < 0 ? null : substitute(expression, byId);
+  public static List substituteAll(List expressions, Map byId) {
+    List result = new ArrayList();
+    for (int i = 0; i < expressions.size(); i++) {
+      Expression expression = (Expression) expressions.get(i);
+      if (growth(expression, byId, MOST_GROWTH) >= 0) result.add(substitute(expression, byId));
+    }
+    return result;
   }
 
   /** What is left of so many nodes by which an expression may grow; less than 0: nothing. */

@@ -96,11 +96,7 @@ public final class Generators {
       } else if (plan instanceof Generate) {
         result.addAll(below((Generate) plan, predicates));
       } else {
-        Map computed = Plans.computed(plan);
-        List below = new ArrayList();
-        for (int i = 0; i < predicates.size(); i++) below.add(Plans.substituteIfSmall((Expression) predicates.get(i), computed));
-        below.removeAll(Collections.singleton(null));
-        predicates = below;
+        predicates = Plans.substituteAll(predicates, Plans.computed(plan));
       }
       plan = (LogicalPlan) plan.children().head();
     }

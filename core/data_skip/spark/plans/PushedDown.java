@@ -61,16 +61,11 @@ public final class PushedDown {
 
   /** The same of an operator's input, whose output `computed` gives by the ids of its attributes: what does not grow too much by that. */
   public PushedDown below(Map computed) {
-    List substituted = new ArrayList();
-    for (int i = 0; i < predicates.size(); i++) {
-      Expression below = Plans.substituteIfSmall((Expression) predicates.get(i), computed);
-      if (below != null) substituted.add(below);
-    }
     List substitutedFilters = new ArrayList();
     for (int i = 0; i < runtimeFilters.size(); i++) {
       RuntimeFilter below = ((RuntimeFilter) runtimeFilters.get(i)).below(computed);
       if (below != null) substitutedFilters.add(below);
     }
-    return new PushedDown(substituted, substitutedFilters);
+    return new PushedDown(Plans.substituteAll(predicates, computed), substitutedFilters);
   }
 }

@@ -103,11 +103,7 @@ public final class RuntimeFilter {
 
   /** The same of an operator's input, whose output `computed` gives by the ids of its attributes; null where nothing is left of it. */
   public RuntimeFilter below(Map computed) {
-    List substituted = new ArrayList();
-    for (int i = 0; i < conditions.size(); i++) {
-      Expression below = Plans.substituteIfSmall((Expression) conditions.get(i), computed);
-      if (below != null) substituted.add(below);
-    }
+    List substituted = Plans.substituteAll(conditions, computed);
     return substituted.isEmpty() ? null : with(substituted);
   }
 

@@ -93,14 +93,12 @@ public final class SkippingRule extends Rule {
       FileIndex location = ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location();
       return location instanceof SkippingFileIndex ? Plans.withLocation((LogicalRelation) plan, ((SkippingFileIndex) location).wrapped()) : plan;
     }
-    List children = new ArrayList();
-    boolean changed = false;
-    for (int i = 0; i < plan.children().size(); i++) {
-      LogicalPlan child = (LogicalPlan) plan.children().apply(i);
-      children.add(unwrapped(child));
-      changed = changed || children.get(i) != child;
-    }
-    return changed ? (LogicalPlan) plan.withNewChildren(Plans.seq(children)) : plan;
+    return (LogicalPlan) plan.mapChildren(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object child) {
+            return unwrapped((LogicalPlan) child);
+          }
+        });
   }
 
   private LogicalPlan rewrite(LogicalPlan plan, PushedDown pushed) {

@@ -10,7 +10,10 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 
-/** Which code a class is of, where that is neither Java's nor Spark's, of which every reader tells the version: another jar may have another of its name. */
+/**
+ * Which code a class is of, where that is neither Java's nor Spark's, of which every reader tells the version: another jar may have another
+ * of its name.
+ */
 public final class Code {
   private static final ConcurrentHashMap DIGESTS = new ConcurrentHashMap(); // of jars, by path, size and modification time
   private static final ClassValue KNOWN = new ClassValue() {

@@ -34,7 +34,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * Encodes a Catalyst expression as nested maps, ready for JSON: class name, children, data type, literal value and every
  * scalar constructor parameter (a Cast's time zone and ANSI mode among them), of functions that Spark does not bring a digest of their
- * jar, so that two trees are equal in Python only when they mean the same in Spark. What cannot be encoded becomes a text that equals nothing else, in this or any session.
+ * jar, so that two trees are equal in Python only when they mean the same in Spark. What cannot be encoded becomes a text that equals
+ * nothing else, in this or any session.
  *
  * Each node gets a number, its place in `nodes`: Python names nodes by it when it asks Spark to evaluate one.
  */
