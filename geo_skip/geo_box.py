@@ -13,7 +13,7 @@ from data_skip import filters
 from data_skip.clause import Clause, Computed, Named, any_of
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
-from data_skip.index import BoundIndex, Record
+from data_skip.index import BoundIndex, Record, refuse_number
 from data_skip.plugin import EVERYTHING, ValueSet, jointly_satisfying, speak_of
 from geo_skip.geometry import ROUNDING, Boxes, Mask, Places, exact_below
 from geo_skip.places import COUNTS, PlaceIndex, asked_of, or_elsewhere
@@ -36,8 +36,7 @@ class GeoBox(PlaceIndex):
     version = 4  # 2 did not count invalid geometry, and took boxes from GeoParquet's metadata; 3 did not count short edges
 
     def __init__(self, *expressions: str, boxes: int = 4) -> None:
-        if isinstance(boxes, bool) or not isinstance(boxes, int) or boxes < 1:
-            raise ValueError(f"boxes is how many boxes are kept a file, at least 1, not {boxes!r}")
+        refuse_number(boxes, "boxes is how many boxes are kept a file")
         super().__init__(*expressions, boxes=boxes)
 
     boxes: int

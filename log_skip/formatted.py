@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from data_skip import ValueList
-from data_skip.index import Index
+from data_skip.index import Index, refuse_number
 from data_skip.plugin import Sample
 from log_skip.extractors import known
 
@@ -31,8 +31,7 @@ class Formatted(ValueList):
         if extractor_version is not None and extractor_version != found.version:
             advice = "drop the index and create it again"
             raise ValueError(f"collected by version {extractor_version} of extractor {extractor}, this is {found.version}; {advice}")
-        if not isinstance(limit, int) or limit < 1:
-            raise ValueError(f"limit is the largest number of values kept a file, a whole number of at least 1, not {limit!r}")
+        refuse_number(limit, "limit is the largest number of values kept a file")
         parameters = {"extractor": found.name, "constants": list(constants), "extractor_version": extractor_version, "limit": limit}
         Index.__init__(self, column, **parameters)
         self._sql = found.over(column, self.constants)

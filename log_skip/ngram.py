@@ -14,7 +14,7 @@ from data_skip import Hybrid, filters
 from data_skip.clause import Clause, Computed, Mask
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
-from data_skip.index import BoundIndex, Index, Record
+from data_skip.index import BoundIndex, Index, Record, refuse_number
 from data_skip.plugin import blocks_of, hash_values, may_hold, owners
 from log_skip.predicates import of_predicate
 from log_skip.required import NOTHING_KNOWN, Required
@@ -34,8 +34,7 @@ class NGram(Index):
     """
 
     def __init__(self, expression: str, n: int = 3, threshold: int = 1000, fpp: float = 0.01) -> None:
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ValueError(f"n must be a whole number of at least 1, not {n!r}")
+        refuse_number(n, "n is how many characters a gram has")
         super().__init__(expression, n=n, threshold=threshold, fpp=fpp)
         self._grams = Hybrid(expression, threshold=threshold, fpp=fpp)
 

@@ -135,6 +135,12 @@ class Index:
         return f"{words}__{readable[:40].strip('_')}__{zlib.crc32(shown(self.kind, self.expressions, self.parameters).encode()):08x}"
 
 
+def refuse_number(value: Any, meaning: str) -> None:
+    """ValueError for a parameter that is no whole number of at least 1; meaning: what it is, as "limit is the most that is kept"."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{meaning}, a whole number of at least 1, not {value!r}")
+
+
 def shown(kind: str, expressions: tuple[str, ...], parameters: Mapping[str, Any]) -> str:
     """An index as it is written in Python."""
     return f"{kind}({', '.join([*expressions, *(f'{name}={value!r}' for name, value in parameters.items())])})"

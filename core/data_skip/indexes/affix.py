@@ -17,7 +17,7 @@ from data_skip import filters
 from data_skip.clause import Clause, Computed
 from data_skip.expression import Call, Expression, Literal, name_of
 from data_skip.filters import Indexes, Spark, admits
-from data_skip.index import BoundIndex, Index, Record
+from data_skip.index import BoundIndex, Index, Record, refuse_number
 from data_skip.indexes.distinct import any_of_list, distinct, merged_lists
 from data_skip.proofs.like import Affixes, affixes
 from data_skip.sample import Sample
@@ -36,9 +36,9 @@ class _Affix(Index):
     """
 
     def __init__(self, expression: str, length: int | None = None, limit: int = 10_000) -> None:
-        for name, value in (("length", length), ("limit", limit)):
-            if isinstance(value, bool) or not ((isinstance(value, int) and value >= 1) or (name == "length" and value is None)):
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+        refuse_number(limit, "limit is the largest number of values kept a file")
+        if length is not None:
+            refuse_number(length, "length is how many characters of a value are kept")
         super().__init__(expression, length=length, limit=limit)
 
     length: int | None

@@ -14,7 +14,7 @@ from data_skip.clause import Clause, Computed, Named, any_of
 from data_skip.data_types import FRACTIONAL
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
-from data_skip.index import BoundIndex, Index, Record
+from data_skip.index import BoundIndex, Index, Record, refuse_number
 from data_skip.indexes.min_max import COUNTS, LONGEST, counted, refuse_unordered
 from data_skip.proofs.overlap import any_run_meets
 from data_skip.proofs.satisfying import jointly_satisfying, speak_of
@@ -32,8 +32,7 @@ class GapList(Index):
     """
 
     def __init__(self, expression: str, gaps: int = 8) -> None:
-        if isinstance(gaps, bool) or not isinstance(gaps, int) or gaps < 1:
-            raise ValueError(f"gaps is how many gaps are kept a file, at least 1, not {gaps!r}")
+        refuse_number(gaps, "gaps is how many gaps are kept a file")
         super().__init__(expression, gaps=gaps)
 
     gaps: int

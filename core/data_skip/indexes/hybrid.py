@@ -7,7 +7,7 @@ from math import log
 
 import pyarrow as pa
 
-from data_skip.index import Index, Record
+from data_skip.index import Index, Record, refuse_number
 from data_skip.indexes.bloom import BloomFilter, refuse_probability
 from data_skip.indexes.value_list import ValueList
 
@@ -20,8 +20,7 @@ class Hybrid(ValueList, BloomFilter):
     """
 
     def __init__(self, *expressions: str, threshold: int = 10_000, fpp: float = 0.01) -> None:
-        if not isinstance(threshold, int) or threshold < 1:
-            raise ValueError(f"threshold is the largest number of values that are listed, a whole number of at least 1, not {threshold!r}")
+        refuse_number(threshold, "threshold is the largest number of values that are listed")
         refuse_probability(fpp)
         Index.__init__(self, *expressions, threshold=threshold, fpp=fpp)
         self.limit = threshold

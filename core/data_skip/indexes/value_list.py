@@ -13,7 +13,7 @@ from data_skip.clause import Clause, Computed
 from data_skip.data_types import has_collation, is_ordered
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
-from data_skip.index import BoundIndex, Index, Record
+from data_skip.index import BoundIndex, Index, Record, refuse_number
 from data_skip.indexes.distinct import any_of_list, distinct, merged_lists
 from data_skip.proofs.dictionary import Decider, decider
 from data_skip.proofs.like import LOOSE
@@ -27,8 +27,7 @@ class ValueList(Index):
     """The distinct values of one expression, up to `limit` a file (beyond it unknown), and whether NULL is among them."""
 
     def __init__(self, *expressions: str, limit: int = 10_000) -> None:
-        if not isinstance(limit, int) or limit < 1:
-            raise ValueError(f"limit is the largest number of values kept a file, a whole number of at least 1, not {limit!r}")
+        refuse_number(limit, "limit is the largest number of values kept a file")
         super().__init__(*expressions, limit=limit)
 
     limit: int
