@@ -9,6 +9,7 @@ warming up; medians. "one file survives" is a range that skips all files but one
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import sys
@@ -63,34 +64,50 @@ def session() -> SparkSession:
 def write(folder: Path, count: int) -> None:
     """`count` small files of consecutive ids, dated back so that none is too recent to be indexed."""
     folder.mkdir()
-    moment = time.time() - 3600.123
     for i in range(count):
         ids = list(range(ROWS_A_FILE * i, ROWS_A_FILE * (i + 1)))
         path = folder / f"{i:05}.parquet"
         pq.write_table(pa.table({"id": pa.array(ids, pa.int64()), "name": [f"name {i}"] * ROWS_A_FILE}), path)
-        os.utime(path, (moment, moment))
+        date_back(path)
+
+
+def date_back(path: Path) -> None:
+    """Gives a file the time of an hour ago, so that it is not too recent to be indexed."""
+    moment = time.time() - 3600.123
+    os.utime(path, (moment, moment))
 
 
 def compare(skipping: data_skip.Skipping, frame: DataFrame, where: str, count: int, title: str, repetitions: int) -> None:
     """Plans the query in turn without and with skipping; prints the medians."""
+    plain, skipped = medians(skipping, lambda: frame.where(where), 5, repetitions)
+    print(f"{count:>7,} {title:<20} {plain:>6.1f} ms {skipped:>6.1f} ms {skipped - plain:>6.1f} ms {skipped / plain:>6.2f}")
+
+
+def medians(
+    skipping: data_skip.Skipping, query: Callable[[], DataFrame], warm: int, repetitions: int, seconds: float = math.inf
+) -> tuple[float, float]:
+    """How many milliseconds a query's planning takes, without skipping and with it, in turn; after `seconds`, three repetitions do."""
 
     def without() -> int:
         with skipping.disabled():
-            return plan(frame.where(where))
+            return plan(query())
 
     def with_skipping() -> int:
-        return plan(frame.where(where))
+        return plan(query())
 
-    for _ in range(5):  # both warm
+    for _ in range(warm):
         without(), with_skipping()
     times: dict[Callable[[], int], list[float]] = {without: [], with_skipping: []}
-    for _ in range(repetitions):
+    begin = time.perf_counter()
+    for repetition in range(repetitions):
+        if repetition >= 3 and time.perf_counter() - begin > seconds:
+            break
         for variant, taken in times.items():
             start = time.perf_counter()
             variant()
             taken.append((time.perf_counter() - start) * 1000)
     plain, skipped = (statistics.median(taken) for taken in times.values())
-    print(f"{count:>7,} {title:<20} {plain:>6.1f} ms {skipped:>6.1f} ms {skipped - plain:>6.1f} ms {skipped / plain:>6.2f}")
+    return plain, skipped
 
 
 def plan(frame: DataFrame) -> int:

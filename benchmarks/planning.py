@@ -3,17 +3,16 @@
     make bench BENCH=planning      or      python -m benchmarks.planning [title ...]
 
 Planning is all that happens before Spark's first task (see overhead.py). Each line is one query of one size: medians, after warming up, of
-as many repetitions as a second allows. The time added should grow with the size at most, and by little.
+as many repetitions, up to fifteen, as two seconds allow. The time added should grow with the size at most, and by little.
 """
 
 from __future__ import annotations
 
-import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +21,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 import data_skip
-from benchmarks.overhead import plan, session
+from benchmarks.overhead import date_back, medians, session
 from data_skip import MinMax, ValueList
 from geo_skip import GeoBox
-from tests.support import aged
 
 FILES = 200
 
@@ -62,7 +60,7 @@ def cases(spark: SparkSession, skipping: data_skip.Skipping, folder: Path) -> It
     def where(title: str, sizes: tuple[int, ...], predicate: Callable[[int], str]) -> Iterator[Case]:
         for size in sizes:
             sql = predicate(size)
-            yield Case(title, size, lambda sql=sql: frame.where(sql))  # type: ignore[misc]
+            yield Case(title, size, partial(frame.where, sql))
 
     up_to_1000 = (1, 10, 100, 1000)
     yield from where("conjuncts: x <> n", up_to_1000, lambda n: " AND ".join(f"x <> {i * 7}" for i in range(n)))
@@ -73,7 +71,7 @@ def cases(spark: SparkSession, skipping: data_skip.Skipping, folder: Path) -> It
     yield from where("values of IN", (1, 100, 10_000, 100_000), lambda n: f"x IN ({', '.join(str(i * 3) for i in range(n))})")
     yield from where("depth: x + 1 + 1 ... > n", (1, 10, 100), lambda n: f"x{' + 1' * n} > {FILES * 5}")
     for size in (1, 10, 100):
-        yield Case("depth of Projects", size, lambda size=size: projected(frame, size))  # type: ignore[misc]
+        yield Case("depth of Projects", size, partial(projected, frame, size))
     yield from of_tables(spark, skipping, folder)
 
 
@@ -84,20 +82,20 @@ def of_tables(spark: SparkSession, skipping: data_skip.Skipping, folder: Path) -
         wide = write(folder / f"wide{count}", 20, columns)
         skipping.table(str(wide)).create_index(*map(MinMax, columns))
         frame = spark.read.parquet(str(wide))
-        yield Case("indexes, one of them asked", count, lambda frame=frame: frame.where("c0 > 70"))  # type: ignore[misc]
+        yield Case("indexes, one of them asked", count, partial(frame.where, "c0 > 70"))
         if count in (10, 100):
             every = " AND ".join(f"{name} > 70" for name in columns)
-            yield Case("indexes, all of them asked", count, lambda frame=frame, every=every: frame.where(every))  # type: ignore[misc]
+            yield Case("indexes, all of them asked", count, partial(frame.where, every))
     for count in (100, 1000, 10_000):
         many = write(folder / f"many{count}", count, {"x": pa.int64()})
         skipping.table(str(many)).create_index(MinMax("x"))
         frame = spark.read.parquet(str(many))
-        yield Case("files", count, lambda frame=frame: frame.where("x = 77"))  # type: ignore[misc]
+        yield Case("files", count, partial(frame.where, "x = 77"))
     for count in (10, 100, 1000):
         parts = write(folder / f"parts{count}", count, {"x": pa.int64()}, "p={}/part.parquet")
         skipping.table(str(parts)).create_index(MinMax("x"))
         frame = spark.read.parquet(str(parts))
-        yield Case("partitions", count, lambda frame=frame: frame.where("x = 77 OR p = 3"))  # type: ignore[misc]
+        yield Case("partitions", count, partial(frame.where, "x = 77 OR p = 3"))
 
 
 def projected(frame: DataFrame, depth: int) -> DataFrame:
@@ -114,32 +112,13 @@ def write(folder: Path, count: int, columns: dict[str, pa.DataType], name: str =
         path = folder / name.format(i)
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table({c: pa.array(map(str, values) if t == pa.string() else values, t) for c, t in columns.items()}), path)
-        aged(path)
+        date_back(path)
     return folder
 
 
 def compare(skipping: data_skip.Skipping, case: Case) -> None:
     """Plans the query in turn without and with skipping; prints the medians."""
-
-    def without() -> int:
-        with skipping.disabled():
-            return plan(case.frame())
-
-    def with_skipping() -> int:
-        return plan(case.frame())
-
-    variants = (without, with_skipping)
-    for _ in range(2):
-        for variant in variants:
-            variant()
-    times: dict[Callable[[], int], list[float]] = {variant: [] for variant in variants}
-    start = time.perf_counter()
-    while len(times[without]) < 3 or (time.perf_counter() - start < 2 and len(times[without]) < 15):
-        for variant in variants:
-            begin = time.perf_counter()
-            variant()
-            times[variant].append((time.perf_counter() - begin) * 1000)
-    plain, skipped = (statistics.median(taken) for taken in times.values())
+    plain, skipped = medians(skipping, case.frame, 2, 15, seconds=2)
     added, ratio = skipped - plain, skipped / plain
     print(f"{case.title:<28} {case.size:>7,} {plain:>8.1f} ms {skipped:>8.1f} ms {added:>8.1f} ms {ratio:>6.2f}", flush=True)
 

@@ -116,9 +116,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.python.daemon.module", "tests.python_workers")  # starts tasks five times as fast
         .config("spark.sql.codegen.wholeStage", "false")  # compiles for longer than a query of few rows takes; expressions are compiled
         .config("spark.sql.ui.retainedExecutions", "10")  # plans of a thousand queries, else
-        .config(
-            "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC -Xms1500m -Xmn800m"
-        )
+        .config("spark.driver.extraJavaOptions", " ".join(JAVA_OPTIONS))
     )
     with alone(tmp_path_factory):
         session = builder.getOrCreate()

@@ -42,11 +42,15 @@ class Lake:
         pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(dict(columns)), path)
         return aged(path)
 
-    def text(self, name: str, content: str, encoding: str = "utf-8") -> Path:
-        """Writes one file of text as it is, dated back as `file` does."""
+    def bytes(self, name: str, content: bytes) -> Path:
+        """Writes one file as it is, dated back as `file` does."""
         path = self.folder / name
-        path.write_bytes(content.encode(encoding))
+        path.write_bytes(content)
         return aged(path)
+
+    def text(self, name: str, content: str, encoding: str = "utf-8") -> Path:
+        """As `bytes`, of text."""
+        return self.bytes(name, content.encode(encoding))
 
     def lines(self, name: str, *lines: str) -> Path:
         """As `text`, a line each."""

@@ -8,16 +8,14 @@ import pytest
 
 from data_skip import DataSkipError, MinMax
 from data_skip.building import indexing
-from tests.support import Lake, aged, settings_of
+from tests.support import Lake, settings_of
 
 CSV = {"format": "csv", "schema": "x INT, s STRING"}
 
 
 def _archive(lake: Lake, name: str, number: int, whole: bool = True) -> None:
     content = gzip.compress("".join(f"{number},{i}\n" for i in range(20_000)).encode())
-    path = lake.folder / name
-    path.write_bytes(content if whole else content[: len(content) // 2])
-    aged(path)
+    lake.bytes(name, content if whole else content[: len(content) // 2])
 
 
 @pytest.mark.parametrize("ignored", ["false", "true"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from log_skip import Formatted, NGram, register
-from tests.support import Lake, aged
+from tests.support import Lake
 
 ODD = (
     b"abc\xff\xfedef GET /a?x=1",
@@ -22,9 +22,7 @@ FILES = len(ODD)
 def odd(lake: Lake) -> Lake:
     register(lake.spark)
     for number, content in enumerate(ODD):
-        path = lake.folder / f"{number}.log"
-        path.write_bytes(content + b"\nline %d\n" % number)
-        aged(path)
+        lake.bytes(f"{number}.log", content + b"\nline %d\n" % number)
     extractors = [Formatted("value", "get_agent_name"), Formatted("value", "url_host"), Formatted("value", "query_value", ["x"])]
     lake.index(NGram("value"), *extractors, format="text")
     lake.view(format="text")
