@@ -65,6 +65,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     for (int i = 0; i < runtimeFilters.size(); i++) joins.add(describe((RuntimeFilter) runtimeFilters.get(i), columns));
     json.put("runtime_filters", joins);
     json.put("notes", notes);
+    json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
     this.description = Plans.json(json);
   }
 
@@ -126,7 +127,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return Plans.executionId(asking);
   }
 
-  /** JSON: roots, format, options, schema, the encoded predicate, the runtime filters, and notes. */
+  /** JSON: roots, format, options, schema, the encoded predicate, the runtime filters, notes, and how long a decision may take. */
   public String description() {
     Connection.answersAtOnce();
     return description;
