@@ -2,7 +2,7 @@
 
 After each step every session, by every reader, reads all files that hold a row which it asks for; what fails says so with a DataSkipError.
 
-    DATA_SKIP_EXAMPLES=2000 pytest tests/test_sessions_in_any_order.py       more orders
+    DATA_SKIP_EXAMPLES=2000 pytest tests/differential/test_sessions.py       more orders
 """
 
 from __future__ import annotations
