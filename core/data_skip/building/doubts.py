@@ -21,14 +21,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from data_skip.building.binding import Binding
-from data_skip.building.collect import Collected
+from data_skip.building.collect import Collected, named
 from data_skip.building.lifting import by_name_from_parquet, local_path
 from data_skip.expression import Column, columns_of
-from data_skip.store.reader import WITH_MALFORMED, leaves_out_columns, malformed_column
+from data_skip.store.reader import WITH_MALFORMED
 
-_WRITTEN_AS = ("nullvalue", "nanvalue", "positiveinf", "negativeinf", "dateformat", "timestampformat", "timestampntzformat")
-_AS_WRITTEN = ("string", "variant")  # types whose values show all of their text
-_ENDS_NO_NUMBER = "\0\\/\"'`^~|#$%&@!?*<>{}"  # escapes with which no text of a number, time or interval ends
 BY_FIELD = ("parquet", "orc")  # whose readers leave out fields of structs that a query does not ask for
 
 
@@ -36,7 +33,7 @@ def undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:
     """Whether a row has a time of today in one of these columns."""
     elsewhere = "timezone" in bindings[0].definition.reader["options"]
     names = sorted({name for binding in bindings for name in times_of_text(binding)})
-    return reduce(or_, (_of_today(F.col(f"`{name}`"), frame.schema[name].dataType, elsewhere) for name in names), F.lit(False))
+    return reduce(or_, (_of_today(named(name), frame.schema[name].dataType, elsewhere) for name in names), F.lit(False))
 
 
 def times_of_text(binding: Binding) -> list[str]:
@@ -70,33 +67,6 @@ def _of_today(value: Values, type_: DataType, elsewhere: bool) -> Values:
     if isinstance(type_, ArrayType) and "timestamp" in type_.elementType.json():
         return F.coalesce(F.exists(value, lambda element: _of_today(element, type_.elementType, elsewhere)), F.lit(False))
     return F.lit(False)
-
-
-def unlike_if_left_out(frame: DataFrame, reader: Mapping[str, Any]) -> Values:
-    """Whether a record of CSV may be taken apart otherwise by a query that leaves out some of its columns.
-
-    univocity passes over quoted text that is left out by looking for a quote with no escape before it. It goes too far where that escape
-    is escaped itself, as in `"a\\\\"`, and, where quotes escape quotes, if all of the text is quotes, as in `""`. The value of such text
-    ends with an escape, or has one before a quote; or it is empty, and so mostly NULL. The value of other types does not show their text.
-    """
-    if not leaves_out_columns(reader):
-        return F.lit(False)
-    options = reader["options"]
-    escape, quote = (options.get(key, default)[:1] or "\0" for key, default in (("escape", "\\"), ("quote", '"')))
-    if any(escape in options.get(key, "") for key in _WRITTEN_AS):
-        return F.lit(True)
-    malformed = malformed_column(reader)
-    columns = [(name, type_) for name, type_, *_ in reader["columns"] if name != malformed]
-    if not all(type_ in _AS_WRITTEN or (isinstance(type_, str) and escape in _ENDS_NO_NUMBER) for _, type_ in columns):
-        return F.lit(True)
-    found: list[Values] = []
-    for name, type_ in columns:
-        value = F.col(f"`{name}`").cast("string")
-        if type_ in _AS_WRITTEN:
-            found += [F.rtrim(value).endswith(escape), value.contains(escape + quote)]
-        if escape == quote:
-            found += [value.isNull(), value == options.get("emptyvalue", "")]
-    return reduce(or_, (F.coalesce(condition, F.lit(False)) for condition in found), F.lit(False))
 
 
 def fields_held(frame: DataFrame, bindings: Sequence[Binding]) -> dict[int, Values]:

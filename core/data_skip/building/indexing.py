@@ -14,8 +14,9 @@ from pyspark.sql import DataFrame
 
 from data_skip.building.binding import Binding
 from data_skip.building.collect import FILE, Collected, collect, with_expressions
-from data_skip.building.doubts import fields_held, forget_lacking, times_of_text, undated, unlike_if_left_out
+from data_skip.building.doubts import fields_held, forget_lacking, times_of_text, undated
 from data_skip.building.lifting import lift
+from data_skip.building.lines import LINE, encoding_of, files_with, odd_lines
 from data_skip.building.progress import progress_bar
 from data_skip.building.source import TableState
 from data_skip.clause import Mask
@@ -232,10 +233,13 @@ def _read(
     largest = max(size for (size, _), chosen in zip(listing.identities, wanted, strict=True) if chosen)
     # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
     parts = smallest_parts(frame.sparkSession, largest) if header_may_move(reader) else nullcontext()
-    refused = unlike_if_left_out(frame, reader)
-    rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()), refused)
+    rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
     with parts:
         found = collect(rows, indexes, failures)
+    if (odd := odd_lines(reader)) is not None:
+        lines = target.jvm.lines(state.frame, listing.java, LINE, FILE, encoding_of(reader))
+        for number in files_with(lines, FILE, odd) & found.keys():
+            found[number].refused = True
     if doubtful:
         forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths)
     report.unknown |= {str(index): error for index, error in failures.items()}

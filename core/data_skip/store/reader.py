@@ -117,6 +117,11 @@ def _read_whole(reader: Mapping[str, Any]) -> bool:
     return bool(reader["options"].get("wholetext" if reader["format"] == "text" else "multiline") == "true")
 
 
+def is_cut_into_lines(reader: Mapping[str, Any]) -> bool:
+    """Whether a reader of text takes files apart line by line: it may begin with any of them, where a part of a file begins."""
+    return reader["format"] in BY_POSITION and not _read_whole(reader)
+
+
 def leaves_out_columns(reader: Mapping[str, Any]) -> bool:
     """Whether a reader of CSV goes through the columns that a query does not ask for in another way than through those that it does."""
     pruning = reader["options"].get("columnpruning") or (reader["session"] or {}).get(_PRUNING, "true")
