@@ -8,6 +8,7 @@ import pytest
 
 from data_skip import MinMax, ValueList
 from data_skip.building.lines import ANY, odd_lines
+from data_skip.store.reader import unsure
 from tests.support import Lake, settings_of
 
 SQL = "spark.sql."
@@ -17,9 +18,7 @@ ODD = '",",x",y'  # behind text that ends with an escape: univocity goes on, whe
 # The type of the column, options and settings by which a text is a value, and that text: the value does not show how it ends.
 HIDDEN: dict[str, tuple[str, dict[str, str], dict[str, str], str]] = {
     "date": ("date", {}, {}, "2020-01-01T\\\\"),
-    "date of a pattern": (
-        *("date", {"dateFormat": "yyyy-MM-dd"}, {f"{SQL}legacy.timeParserPolicy": "LEGACY"}, "2020-01-01\\\\"),
-    ),
+    "date of a pattern": (*("date", {"dateFormat": "yyyy-MM-dd"}, {f"{SQL}legacy.timeParserPolicy": "LEGACY"}, "2020-01-01\\\\"),),
     "binary": ("binary", {}, {}, "a\\\\"),
     "string": ("string", {"escape": " "}, {}, "x  "),
     "empty number": ("int", {"escape": '"', "emptyValue": "07"}, {}, ""),
@@ -130,6 +129,24 @@ def test_how_much_a_parser_buffers(lake: Lake) -> None:
         lake.view(**reader, **options)
         assert lake.spark.table("t").where("a = 'bac'").count() == 1, "the recipe shows nothing"
         lake.query("SELECT * FROM t WHERE a = 'bac'", read=["a.csv", "b.csv"])
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_a_time_without_a_date_in_a_zone_of_its_own(lake: Lake, format: str) -> None:
+    """It is of today in that zone, which is another day here: yesterday's, or tomorrow's."""
+    for hours in (-18, -12, 12, 18):
+        for hour in (1, 23):
+            text = f"{hour:02}:00:00{hours:+03}:00"
+            lake.lines(f"undated {hours} {hour}", text if format == "csv" else f'{{"t": "{text}"}}')
+    lake.lines("dated", "2020-01-01 01:00:00-18:00" if format == "csv" else '{"t": "2020-01-01 01:00:00-18:00"}')
+    assert lake.table(format=format, schema="t timestamp").create_index(MinMax("t")).files_undated == 8
+
+
+def test_types_of_a_variant_depend_on_the_lines_before() -> None:
+    """Spark 4.1 reads variants from CSV: what is no number makes the next number a text, up to the end of a part of a file."""
+    reader: dict[str, Any] = {"format": "csv", "session": {}, "options": {}, "columns": [["v", "variant", None, None]]}
+    assert "read the column as a STRING" in unsure(reader)
+    assert unsure({**reader, "format": "json"}) == ""
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])

@@ -30,10 +30,9 @@ BY_FIELD = ("parquet", "orc")  # whose readers leave out fields of structs that 
 
 
 def undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:
-    """Whether a row has a time of today in one of these columns."""
-    elsewhere = "timezone" in bindings[0].definition.reader["options"]
+    """Whether a row has a time of these days in one of these columns."""
     names = sorted({name for binding in bindings for name in times_of_text(binding)})
-    return reduce(or_, (_of_today(named(name), frame.schema[name].dataType, elsewhere) for name in names), F.lit(False))
+    return reduce(or_, (_of_these_days(named(name), frame.schema[name].dataType) for name in names), F.lit(False))
 
 
 def times_of_text(binding: Binding) -> list[str]:
@@ -47,25 +46,23 @@ def times_of_text(binding: Binding) -> list[str]:
     return sorted(dated & {column.path[0] for column in columns_of(binding.definition.bound_expressions)})
 
 
-def _of_today(value: Values, type_: DataType, elsewhere: bool) -> Values:
-    """Whether a timestamp, or one inside of a value, is of the day on which it is read.
+def _of_these_days(value: Values, type_: DataType) -> Values:
+    """Whether a timestamp, or one inside of a value, is of a day that is today somewhere, while files are read.
 
-    A reader of text takes a time without a date for one of today: nobody can tell, and tomorrow it is another. Reading may go on past
-    midnight. elsewhere: text is read in another zone than the session's, where it may be another day.
+    A reader of text takes a time without a date for one of today, in the zone that the text names, else in its own: nobody can tell, and
+    tomorrow it is another. A day has up to 25 hours. Reading may go on past midnight.
     """
     if isinstance(type_, TimestampType):
-        days = F.datediff(F.to_date(value), F.current_date())
-        return F.coalesce(days.between(-1, 2) if elsewhere else days.between(0, 1), F.lit(False))
+        start, end = F.expr("current_timestamp() - INTERVAL 25 HOURS"), F.expr("current_timestamp() + INTERVAL 72 HOURS")
+        return F.coalesce(value.between(start, end), F.lit(False))
     if isinstance(type_, StructType):
-        parts = [
-            _of_today(value.getField(field.name), field.dataType, elsewhere) for field in type_ if "timestamp" in field.dataType.json()
-        ]
+        parts = [_of_these_days(value.getField(field.name), field.dataType) for field in type_ if "timestamp" in field.dataType.json()]
         return reduce(or_, parts, F.lit(False))
     if isinstance(type_, MapType):
-        keys = _of_today(F.map_keys(value), ArrayType(type_.keyType), elsewhere)
-        return keys | _of_today(F.map_values(value), ArrayType(type_.valueType), elsewhere)
+        keys = _of_these_days(F.map_keys(value), ArrayType(type_.keyType))
+        return keys | _of_these_days(F.map_values(value), ArrayType(type_.valueType))
     if isinstance(type_, ArrayType) and "timestamp" in type_.elementType.json():
-        return F.coalesce(F.exists(value, lambda element: _of_today(element, type_.elementType, elsewhere)), F.lit(False))
+        return F.coalesce(F.exists(value, lambda element: _of_these_days(element, type_.elementType)), F.lit(False))
     return F.lit(False)
 
 

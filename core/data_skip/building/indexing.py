@@ -50,7 +50,7 @@ class IndexReport:
     files_too_recent: int = 0  # have no record until the next refresh: they may be written again and look the same, or changed meanwhile
     files_refused: int = 0  # of those collected: hold malformed records, and are always read
     files_unreadable: int = 0  # have no record until a refresh that can read them
-    files_undated: int = 0  # of those collected: hold times of today in text, where a time without a date is read as one
+    files_undated: int = 0  # of those collected: hold times of the last day in text, where one without a date is read as one of today
     rows: int = 0  # of the files collected
     seconds: float = 0.0
     unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
@@ -67,7 +67,7 @@ class IndexReport:
         if self.files_too_recent:
             lines.append(f"  {self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")
         if self.files_refused:
-            why = "hold malformed records, or odd quotes, whose values depend on the query: they are always read"
+            why = "hold malformed records, or lines that are read otherwise by another query: they are always read"
             lines.append(f"  {self.files_refused:,} files {why}")
         if self.files_unreadable:
             lines.append(
@@ -75,7 +75,7 @@ class IndexReport:
             )
         if self.files_undated:
             why = "by some indexes until a refresh() on another day: text without a date is read as a time of today"
-            lines.append(f"  {self.files_undated:,} files hold times of today, and are unknown {why}")
+            lines.append(f"  {self.files_undated:,} files hold times of the last day, and are unknown {why}")
         lines += [f"  {index} is unknown for some files, which are read: {why}" for index, why in self.unknown.items()]
         return "\n".join(lines)
 

@@ -2,12 +2,12 @@
 
 univocity's parser, to which Spark gives one line after the other, tells values of one line
 
-- by what was read before it: the first line of a part of a file loses a mark of the order of bytes, of a last value that is blank it depends
-  on the line before whether it is empty or missing, and of a line with a line feed inside the rest is left to the next one;
-- by the columns that a query asks for. It passes over quoted text that is left out by looking for a quote with no escape before it, which goes
-  too far where that escape is escaped itself, as in `"a\\\\"`, and, where quotes escape quotes, if all of the text is quotes, as in `""`.
+- by what was read before it. The first line of a part of a file loses a mark of the order of bytes. Whether a last value that is blank is
+  empty or missing depends on the value and on the line before. Of a line with a line feed inside, the rest is left to the next one.
+- by the columns that a query asks for. It passes over quoted text that is left out by looking for a quote with no escape before it. That
+  goes too far where the escape is escaped itself, as in `"a\\\\"`, and, where quotes escape quotes, if all of the text is quotes: `""`.
 
-Values do not show it: of `2024-01-02T\\` a date is left. So lines are looked at as they lie.
+Values do not show it: of the text `2024-01-02T\\` a date is left. So lines are looked at as they lie.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def odd_lines(reader: Mapping[str, Any]) -> str | None:
     found = [rf"\A{zeros}{marked}"] if marked else []
     begins = rf"(?:\A|{_text(separator, zeros)})"
     if leading and options.get("nullvalue", "") != options.get("emptyvalue", ""):
-        found.append(rf"{begins}[{_BLANK}]+\z")
+        found.append(rf"{begins}[{_BLANK}]++\z")
     if len(options.get("linesep", "")) > 1:
         found.append(r"\n")
     if leaves_out_columns(reader):
@@ -101,7 +101,7 @@ def _unlike_if_left_out(quote: str, escape: str, escapes: str, begins: str, zero
     q, e = _text(quote, zeros), _text(escape, zeros)
     escaped = [f"{_text(escapes, zeros)}{e}{q}"] if escapes else []
     if quote == escape:
-        return [f"{begins}(?:{q}{q})+(?!{q})", *([f"{_text(escapes, zeros)}{q}"] if escapes else [])]
+        return [f"{begins}(?:{q}{q})++(?!{q})", *([f"{_text(escapes, zeros)}{q}"] if escapes else [])]
     return [f"{e}{e}{q}", *escaped]
 
 

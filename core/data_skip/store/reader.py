@@ -185,6 +185,8 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return f"the beginning of lineSep={separator!r} is found in it again: which lines a file has depends on the parts it is read in"
     if reader["format"] == "csv" and _read_whole(reader) and options.get("columnpruning", "false").lower() != "false":
         return "columnPruning=true with multiLine=true reads other values where a query leaves out columns"
+    if reader["format"] == "csv" and any(type_ == "variant" for _, type_, *_ in reader["columns"]):
+        return "the type that CSV gives to a value of a VARIANT depends on the lines before it; read the column as a STRING"
     if leaves_out_columns(reader) and (why := _why_of_fewer_columns(options)):
         return f"{why} reads other values where a query leaves out columns; read with columnPruning=false"
     if reader["format"] in WITH_MALFORMED and (why := why_of_this_year(filter(None, map(options.get, _FORMATS)), reader)):
