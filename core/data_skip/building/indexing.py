@@ -236,7 +236,7 @@ def _read(
     rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
     with parts:
         found = collect(rows, indexes, failures)
-    if (odd := odd_lines(reader)) is not None:
+    if odd := odd_lines(reader):
         lines = target.jvm.lines(state.frame, listing.java, LINE, FILE, encoding_of(reader))
         for number in files_with(lines, FILE, odd) & found.keys():
             found[number].refused = True
