@@ -181,25 +181,29 @@ def _is_array(type_: pa.DataType) -> bool:
     return pa.types.is_list(type_) or pa.types.is_large_list(type_)
 
 
+def named(column: str) -> Column:
+    """The column of that very name, which may hold dots and backticks."""
+    return F.col("`" + column.replace("`", "``") + "`")
+
+
 def with_expressions(
     frame: DataFrame,
     indexes: list[Index],
     malformed: str | None,
     undated: Column | None = None,
     held: Sequence[Column] = (),
-    refused: Column | None = None,
 ) -> DataFrame:
     """The DataFrame that `collect` takes, from one that reads the files, and numbers them in the column FILE.
 
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
     columns that a query reads, so every column is asked for here, and a file with such a record is refused.
     undated: whether times of a row may have been read as ones of today; see doubts.py.
-    held: what some row of a file must have; refused: of what no row may be; see doubts.py.
+    held: what some row of a file must have; see doubts.py.
     """
-    refused, read_all = F.lit(False) if refused is None else refused, F.lit(False)
+    refused, read_all = F.lit(False), F.lit(False)
     if malformed:
-        refused |= F.col(f"`{malformed}`").isNotNull()
-        read_all = reduce(or_, (F.col(f"`{name}`").isNull() for name in frame.columns if name not in (malformed, FILE)), read_all)
+        refused = named(malformed).isNotNull()
+        read_all = reduce(or_, (named(name).isNull() for name in frame.columns if name not in (malformed, FILE)), read_all)
     metadata = frame.metadataColumn("_metadata")  # which a column of the files may be called as well
     whole = metadata["file_block_length"] == metadata["file_size"]
     expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.inputs)]

@@ -21,22 +21,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from data_skip.building.binding import Binding
-from data_skip.building.collect import Collected
+from data_skip.building.collect import Collected, named
 from data_skip.building.lifting import by_name_from_parquet, local_path
 from data_skip.expression import Column, columns_of
-from data_skip.store.reader import WITH_MALFORMED, leaves_out_columns, malformed_column
+from data_skip.store.reader import WITH_MALFORMED
 
-_WRITTEN_AS = ("nullvalue", "nanvalue", "positiveinf", "negativeinf", "dateformat", "timestampformat", "timestampntzformat")
-_AS_WRITTEN = ("string", "variant")  # types whose values show all of their text
-_ENDS_NO_NUMBER = "\0\\/\"'`^~|#$%&@!?*<>{}"  # escapes with which no text of a number, time or interval ends
 BY_FIELD = ("parquet", "orc")  # whose readers leave out fields of structs that a query does not ask for
 
 
 def undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:
-    """Whether a row has a time of today in one of these columns."""
-    elsewhere = "timezone" in bindings[0].definition.reader["options"]
+    """Whether a row has a time of these days in one of these columns."""
     names = sorted({name for binding in bindings for name in times_of_text(binding)})
-    return reduce(or_, (_of_today(F.col(f"`{name}`"), frame.schema[name].dataType, elsewhere) for name in names), F.lit(False))
+    return reduce(or_, (_of_these_days(named(name), frame.schema[name].dataType) for name in names), F.lit(False))
 
 
 def times_of_text(binding: Binding) -> list[str]:
@@ -50,53 +46,24 @@ def times_of_text(binding: Binding) -> list[str]:
     return sorted(dated & {column.path[0] for column in columns_of(binding.definition.bound_expressions)})
 
 
-def _of_today(value: Values, type_: DataType, elsewhere: bool) -> Values:
-    """Whether a timestamp, or one inside of a value, is of the day on which it is read.
+def _of_these_days(value: Values, type_: DataType) -> Values:
+    """Whether a timestamp, or one inside of a value, is of a day that is today somewhere, while files are read.
 
-    A reader of text takes a time without a date for one of today: nobody can tell, and tomorrow it is another. Reading may go on past
-    midnight. elsewhere: text is read in another zone than the session's, where it may be another day.
+    A reader of text takes a time without a date for one of today, in the zone that the text names, else in its own: nobody can tell, and
+    tomorrow it is another. A day has up to 25 hours. Reading may go on past midnight.
     """
     if isinstance(type_, TimestampType):
-        days = F.datediff(F.to_date(value), F.current_date())
-        return F.coalesce(days.between(-1, 2) if elsewhere else days.between(0, 1), F.lit(False))
+        start, end = F.expr("current_timestamp() - INTERVAL 25 HOURS"), F.expr("current_timestamp() + INTERVAL 72 HOURS")
+        return F.coalesce(value.between(start, end), F.lit(False))
     if isinstance(type_, StructType):
-        parts = [
-            _of_today(value.getField(field.name), field.dataType, elsewhere) for field in type_ if "timestamp" in field.dataType.json()
-        ]
+        parts = [_of_these_days(value.getField(field.name), field.dataType) for field in type_ if "timestamp" in field.dataType.json()]
         return reduce(or_, parts, F.lit(False))
     if isinstance(type_, MapType):
-        keys = _of_today(F.map_keys(value), ArrayType(type_.keyType), elsewhere)
-        return keys | _of_today(F.map_values(value), ArrayType(type_.valueType), elsewhere)
+        keys = _of_these_days(F.map_keys(value), ArrayType(type_.keyType))
+        return keys | _of_these_days(F.map_values(value), ArrayType(type_.valueType))
     if isinstance(type_, ArrayType) and "timestamp" in type_.elementType.json():
-        return F.coalesce(F.exists(value, lambda element: _of_today(element, type_.elementType, elsewhere)), F.lit(False))
+        return F.coalesce(F.exists(value, lambda element: _of_these_days(element, type_.elementType)), F.lit(False))
     return F.lit(False)
-
-
-def unlike_if_left_out(frame: DataFrame, reader: Mapping[str, Any]) -> Values:
-    """Whether a record of CSV may be taken apart otherwise by a query that leaves out some of its columns.
-
-    univocity passes over quoted text that is left out by looking for a quote with no escape before it. It goes too far where that escape
-    is escaped itself, as in `"a\\\\"`, and, where quotes escape quotes, if all of the text is quotes, as in `""`. The value of such text
-    ends with an escape, or has one before a quote; or it is empty, and so mostly NULL. The value of other types does not show their text.
-    """
-    if not leaves_out_columns(reader):
-        return F.lit(False)
-    options = reader["options"]
-    escape, quote = (options.get(key, default)[:1] or "\0" for key, default in (("escape", "\\"), ("quote", '"')))
-    if any(escape in options.get(key, "") for key in _WRITTEN_AS):
-        return F.lit(True)
-    malformed = malformed_column(reader)
-    columns = [(name, type_) for name, type_, *_ in reader["columns"] if name != malformed]
-    if not all(type_ in _AS_WRITTEN or (isinstance(type_, str) and escape in _ENDS_NO_NUMBER) for _, type_ in columns):
-        return F.lit(True)
-    found: list[Values] = []
-    for name, type_ in columns:
-        value = F.col(f"`{name}`").cast("string")
-        if type_ in _AS_WRITTEN:
-            found += [F.rtrim(value).endswith(escape), value.contains(escape + quote)]
-        if escape == quote:
-            found += [value.isNull(), value == options.get("emptyvalue", "")]
-    return reduce(or_, (F.coalesce(condition, F.lit(False)) for condition in found), F.lit(False))
 
 
 def fields_held(frame: DataFrame, bindings: Sequence[Binding]) -> dict[int, Values]:

@@ -15,8 +15,9 @@ from pyspark.sql import DataFrame
 
 from data_skip.building.binding import Binding
 from data_skip.building.collect import FILE, Collected, collect, with_expressions
-from data_skip.building.doubts import fields_held, forget_lacking, times_of_text, undated, unlike_if_left_out
+from data_skip.building.doubts import fields_held, forget_lacking, times_of_text, undated
 from data_skip.building.lifting import lift
+from data_skip.building.lines import LINE, encoding_of, files_with, odd_lines
 from data_skip.building.progress import progress_bar
 from data_skip.building.source import TableState
 from data_skip.clause import Mask
@@ -50,7 +51,7 @@ class IndexReport:
     files_too_recent: int = 0  # have no record until the next refresh: they may be written again and look the same, or changed meanwhile
     files_refused: int = 0  # of those collected: hold malformed records, and are always read
     files_unreadable: int = 0  # have no record until a refresh that can read them
-    files_undated: int = 0  # of those collected: hold times of today in text, where a time without a date is read as one
+    files_undated: int = 0  # of those collected: hold times of the last day in text, where one without a date is read as one of today
     rows: int = 0  # of the files collected
     seconds: float = 0.0
     unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
@@ -67,7 +68,7 @@ class IndexReport:
         if self.files_too_recent:
             lines.append(f"  {self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")
         if self.files_refused:
-            why = "hold malformed records, or odd quotes, whose values depend on the query: they are always read"
+            why = "hold malformed records, or lines that are read otherwise by another query: they are always read"
             lines.append(f"  {self.files_refused:,} files {why}")
         if self.files_unreadable:
             lines.append(
@@ -75,7 +76,7 @@ class IndexReport:
             )
         if self.files_undated:
             why = "by some indexes until a refresh() on another day: text without a date is read as a time of today"
-            lines.append(f"  {self.files_undated:,} files hold times of today, and are unknown {why}")
+            lines.append(f"  {self.files_undated:,} files hold times of the last day, and are unknown {why}")
         lines += [f"  {index} is unknown for some files, which are read: {why}" for index, why in self.unknown.items()]
         return "\n".join(lines)
 
@@ -235,10 +236,13 @@ def _read(
     largest = max(size for (size, _), chosen in zip(listing.identities, wanted, strict=True) if chosen)
     # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
     parts = smallest_parts(frame.sparkSession, largest) if header_may_move(reader) else nullcontext()
-    refused = unlike_if_left_out(frame, reader)
-    rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()), refused)
+    rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
     with parts:
         found = collect(rows, indexes, failures)
+    if odd := odd_lines(reader):
+        lines = target.jvm.lines(state.frame, listing.java, LINE, FILE, encoding_of(reader))
+        for number in files_with(lines, FILE, odd) & found.keys():
+            found[number].refused = True
     if doubtful:
         forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths)
     report.unknown |= {str(index): error for index, error in failures.items()}

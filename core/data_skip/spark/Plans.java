@@ -24,9 +24,11 @@ import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.text.TextFileFormat;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DoubleType;
@@ -136,7 +138,7 @@ public final class Plans {
   /** The same scan over another FileIndex. */
   public static LogicalRelation withLocation(LogicalRelation scan, FileIndex location) {
     HadoopFsRelation old = (HadoopFsRelation) scan.relation();
-    return withRelation(scan, location, old.partitionSchema(), old.dataSchema(), new HashMap(), scan.output());
+    return withRelation(scan, location, old.partitionSchema(), old.dataSchema(), old.fileFormat(), new HashMap(), scan.output());
   }
 
   /**
@@ -147,9 +149,7 @@ public final class Plans {
   public static LogicalRelation forCollecting(LogicalRelation scan, FileIndex location, String malformed) {
     StructType schema = ((HadoopFsRelation) scan.relation()).dataSchema();
     List output = new ArrayList(scala.jdk.javaapi.CollectionConverters.asJava(scan.output()));
-    Map options = new HashMap();
-    options.put("ignoreCorruptFiles", "false");
-    options.put("ignoreMissingFiles", "false");
+    Map options = readingAllOrFailing();
     if (malformed != null) {
       if (schema.getFieldIndex(malformed).isEmpty()) {
         schema = schema.add(malformed, DataTypes.StringType);
@@ -165,7 +165,26 @@ public final class Plans {
       partitions = partitions.add(location.partitionSchema().fields()[i]);
       output.add(attribute(partitions, partitions.length() - 1));
     }
-    return withRelation(scan, location, partitions, schema, options, seq(output));
+    return withRelation(scan, location, partitions, schema, ((HadoopFsRelation) scan.relation()).fileFormat(), options, seq(output));
+  }
+
+  /** The lines of the same files, as they lie, in a column; what the files' index says of partitions are further ones. */
+  public static LogicalRelation lines(LogicalRelation scan, FileIndex location, String line, String encoding) {
+    StructType schema = new StructType().add(line, DataTypes.StringType);
+    List output = new ArrayList();
+    output.add(attribute(schema, 0));
+    for (int i = 0; i < location.partitionSchema().length(); i++) output.add(attribute(location.partitionSchema(), i));
+    Map options = readingAllOrFailing();
+    options.put("wholetext", "false");
+    options.put("encoding", encoding); // of the separator of lines
+    return withRelation(scan, location, location.partitionSchema(), schema, new TextFileFormat(), options, seq(output));
+  }
+
+  private static Map readingAllOrFailing() {
+    Map options = new HashMap();
+    options.put("ignoreCorruptFiles", "false");
+    options.put("ignoreMissingFiles", "false");
+    return options;
   }
 
   private static Object attribute(StructType schema, int field) {
@@ -173,7 +192,7 @@ public final class Plans {
   }
 
   private static LogicalRelation withRelation(
-      LogicalRelation scan, FileIndex location, StructType partitionSchema, StructType dataSchema, Map changes,
+      LogicalRelation scan, FileIndex location, StructType partitionSchema, StructType dataSchema, FileFormat format, Map changes,
       scala.collection.immutable.Seq output) {
     HadoopFsRelation old = (HadoopFsRelation) scan.relation();
     java.util.TreeMap options = new java.util.TreeMap(String.CASE_INSENSITIVE_ORDER);
@@ -181,7 +200,7 @@ public final class Plans {
     options.putAll(changes);
     HadoopFsRelation relation =
         new HadoopFsRelation(
-            location, partitionSchema, dataSchema, old.bucketSpec(), old.fileFormat(),
+            location, partitionSchema, dataSchema, old.bucketSpec(), format,
             scala.collection.immutable.Map$.MODULE$.from(scala.jdk.javaapi.CollectionConverters.asScala(options)), old.sparkSession());
     Object[] arguments = new Object[scan.productArity()];
     for (int i = 0; i < arguments.length; i++) {

@@ -134,6 +134,13 @@ public final class Shim {
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), replace(analyzed, old, chosen));
   }
 
+  /** The lines of those files of a listing that are to be read, as they lie, in a column `line`, and each file's place in `number`. */
+  public Object lines(LogicalPlan analyzed, Listing listing, String line, String number, String encoding) {
+    LogicalRelation old = Plans.onlyRelation(analyzed);
+    ChosenFiles files = new ChosenFiles(((HadoopFsRelation) old.relation()).location(), listing, number);
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), Plans.lines(old, files, line, encoding));
+  }
+
   /**
    * The plan over another scan. Spark pads CHAR columns in a Project: it passes on what the new scan reads besides, and the
    * table's alias above it goes, since it would hide `_metadata`.

@@ -100,6 +100,14 @@ class Jvm:
         java = self._shim.restricted(frame._jdf.queryExecution().analyzed(), listing, malformed, number)
         return DataFrame(java, frame.sparkSession)
 
+    def lines(self, frame: DataFrame, listing: Any, line: str, number: str, encoding: str) -> DataFrame:
+        """The lines of the kept files of a Listing of the JVM, as they lie, in the column `line`; `number`: as of `restricted`.
+
+        encoding: of the separator of lines, which is that of the DataFrame's reader.
+        """
+        java = self._shim.lines(frame._jdf.queryExecution().analyzed(), listing, line, number, encoding)
+        return DataFrame(java, frame.sparkSession)
+
 
 def _callback_client(gateway: Any) -> Any:
     """By what the JVM calls Python; None where a gateway does not say, and answers take as long as they do."""

@@ -28,6 +28,7 @@ _FLAGS = ("header", "multiline", "wholetext", "positionalfieldmatching", "orc.fo
 _DEFAULTS = {("wholetext", "false")}  # that PySpark's spark.read.text sets, and other ways to read text leave out
 _CORRUPT = "columnNameOfCorruptRecord"
 _DEFAULT = "(default)"
+_DOUBTS = 2  # of the rules by which files of text are refused (building/doubts.py, lines.py): records by other rules may say too much
 _POSITIONAL_ORC = "orc.force.positional.evolution"
 _POLICY = f"{SQL}legacy.timeParserPolicy"
 _FORMATS = ("dateformat", "timestampformat", "timestampntzformat")
@@ -68,7 +69,8 @@ class Reading:
             more += FIRST_PART
         told = [{key: found[key] for key in more if key in found} for found in self._settings]
         reader["session"] = _together([{**session, **further} for session, further in zip(sessions, told, strict=True)])
-        return {**reader, "columns": columns}
+        doubts = {"doubts": _DOUBTS} if self._format in WITH_MALFORMED else {}
+        return {**reader, "columns": columns, **doubts}
 
     def _relevant(self, evaluates: bool) -> list[dict[str, str]]:
         """Of each session the settings that may change what the scan gives; `evaluates`: expressions over it, as well."""
@@ -115,6 +117,11 @@ def _too_small(session: Mapping[str, str], key: str) -> str:
 def _read_whole(reader: Mapping[str, Any]) -> bool:
     """Whether a file of text is never cut into parts."""
     return bool(reader["options"].get("wholetext" if reader["format"] == "text" else "multiline") == "true")
+
+
+def is_cut_into_lines(reader: Mapping[str, Any]) -> bool:
+    """Whether a reader of text takes files apart line by line: it may begin with any of them, where a part of a file begins."""
+    return reader["format"] in BY_POSITION and not _read_whole(reader)
 
 
 def leaves_out_columns(reader: Mapping[str, Any]) -> bool:
@@ -180,6 +187,8 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return f"the beginning of lineSep={separator!r} is found in it again: which lines a file has depends on the parts it is read in"
     if reader["format"] == "csv" and _read_whole(reader) and options.get("columnpruning", "false").lower() != "false":
         return "columnPruning=true with multiLine=true reads other values where a query leaves out columns"
+    if reader["format"] == "csv" and any(type_ == "variant" for _, type_, *_ in reader["columns"]):
+        return "the type that CSV gives to a value of a VARIANT depends on the lines before it; read the column as a STRING"
     if leaves_out_columns(reader) and (why := _why_of_fewer_columns(options)):
         return f"{why} reads other values where a query leaves out columns; read with columnPruning=false"
     if reader["format"] in WITH_MALFORMED and (why := why_of_this_year(filter(None, map(options.get, _FORMATS)), reader)):
@@ -262,6 +271,8 @@ def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:
         return why
     if collected["session"] is None:
         return "collected by an earlier data-skip, which did not note every setting; drop the index and create it again"
+    if collected.get("doubts") != query.get("doubts"):
+        return "collected by another data-skip, which took other files of text for sure; drop the index and create it again"
     for part in ("format", "columns"):
         if collected[part] != query[part]:
             return f"collected with {part} {collected[part]}, the query reads {query[part]}"

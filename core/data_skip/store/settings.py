@@ -32,7 +32,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
             "*columnarReaderBatchSize",
             "unionOutputPartitioning",
         ),
-        *("csv.parser.inputBufferSize", "optimizeNullAwareAntiJoin*", "orderingAwareLimitOffset", "planner.*", "*.maxThreadThreshold"),
+        *("optimizeNullAwareAntiJoin*", "orderingAwareLimitOffset", "planner.*", "*.maxThreadThreshold"),
     ),
     "how a plan is found; the expressions that come out of it are compared themselves": (
         *("optimizer.*", "analyzer.*", "experimental.optimizer.*", "cbo.*", "statistics.*", "parser.*", "constraintPropagation.*"),
