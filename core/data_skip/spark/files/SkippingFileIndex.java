@@ -3,6 +3,7 @@ package data_skip;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +40,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final String description;
   private final SparkSession asking; // the query's; the relation may be of another
   private final PythonWorkers workers = new PythonWorkers();
+  private volatile Object known; // of its rows, in a form that is equal for equal scans
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
 
   /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. */
@@ -317,21 +319,24 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return last[1];
   }
 
-  /** Two scans may share one result when they list the same files for the same predicate. */
+  /** Two scans may share one result when they list the same files, and the same is known of their rows. */
   public boolean equals(Object other) {
     if (!(other instanceof SkippingFileIndex)) return false;
     SkippingFileIndex that = (SkippingFileIndex) other;
-    return wrapped.equals(that.wrapped) && description.equals(that.description) && others().equals(that.others());
+    boolean same = wrapped.equals(that.wrapped) && asking == that.asking && session() == that.session();
+    return same && scan.schema().equals(that.scan.schema()) && known().equals(that.known());
   }
 
-  /** The other sides of runtime filters, in a form that is equal for equal plans. */
-  private List others() {
-    List result = new ArrayList();
-    for (int i = 0; i < runtimeFilters.size(); i++) result.add(((RuntimeFilter) runtimeFilters.get(i)).other().canonicalized());
-    return result;
+  private Object known() {
+    if (known == null) {
+      Map places = Alike.places(scan.output());
+      Object sure = predicate == null ? null : new HashSet(Alike.ofEach(Plans.conjuncts(predicate), places));
+      known = java.util.Arrays.asList(new Object[] {sure, new HashSet(RuntimeFilter.alike(runtimeFilters, places))});
+    }
+    return known;
   }
 
   public int hashCode() {
-    return 31 * wrapped.hashCode() + description.hashCode();
+    return wrapped.hashCode();
   }
 }
