@@ -25,7 +25,6 @@ YEARLY = """WITH c AS (
     SELECT item, store, month, sum(price) AS total FROM plans_sales s JOIN plans_days d ON s.day = d.day WHERE month < 2 GROUP BY 1, 2, 3)
 """
 MEANS = "SELECT item, store, day, avg(price) AS mean FROM plans_sales WHERE price > 1 GROUP BY item, store, day"
-SMALL = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
 
 
 @dataclass
@@ -112,8 +111,8 @@ def tables(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.Tem
             id="a CTE in a correlated sub-query as well",
         ),
         pytest.param(
-            f"WITH c AS ({MEANS}) SELECT a.item FROM c a JOIN c b ON a.item = b.item AND a.store = b.store AND a.day = b.day"
-            " JOIN plans_stores t ON a.store = t.store AND t.name = 's2' JOIN plans_days d ON b.mean > d.month AND d.name = 'd3'",
+            f"WITH c AS ({MEANS}) SELECT a.mean, b.mean FROM c a JOIN c b ON a.item = b.item AND a.store = b.store AND a.day = b.day"
+            " JOIN plans_stores t ON a.store = t.store AND t.name = 's2' JOIN plans_stores u ON b.store = u.store AND u.name < 's4'",
             {"exchanges"},
             id="another filter at run time above each",
         ),

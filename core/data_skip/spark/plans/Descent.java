@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -34,15 +35,28 @@ public final class Descent {
   /** The plan with each scan as `wrap` gives it: (LogicalRelation, PushedDown) -> LogicalPlan. */
   public static LogicalPlan rewritten(LogicalPlan plan, BiFunction wrap) {
     Descent descent = new Descent(wrap);
-    Place root = descent.place(plan, null, 0);
+    Place root = descent.place(plan, withoutPruning(plan), null, 0);
     descent.descend();
     return descent.rewritten(root);
   }
 
-  private Place place(LogicalPlan plan, Place parent, int side) {
-    Place place = new Place(plan, parent, side);
+  private static LogicalPlan withoutPruning(LogicalPlan plan) {
+    return (LogicalPlan) plan.transformAllExpressions(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object expression) {
+            return expression instanceof DynamicPruning;
+          }
+
+          public Object applyOrElse(Object expression, scala.Function1 otherwise) {
+            return isDefinedAt(expression) ? Literal$.MODULE$.TrueLiteral() : otherwise.apply(expression);
+          }
+        });
+  }
+
+  private Place place(LogicalPlan plan, LogicalPlan asks, Place parent, int side) {
+    Place place = new Place(plan, asks, parent, side);
     for (int i = 0; i < plan.children().size(); i++) {
-      Place child = place((LogicalPlan) plan.children().apply(i), place, i);
+      Place child = place((LogicalPlan) plan.children().apply(i), (LogicalPlan) asks.children().apply(i), place, i);
       place.children.add(child);
       place.height = Math.max(place.height, child.height + 1);
     }
@@ -53,7 +67,10 @@ public final class Descent {
   }
 
   private void addSubqueries(Expression expression, Place place) {
-    if (expression instanceof SubqueryExpression) place.subqueries.put(expression, place((LogicalPlan) ((SubqueryExpression) expression).plan(), null, 0));
+    if (expression instanceof SubqueryExpression) {
+      LogicalPlan query = (LogicalPlan) ((SubqueryExpression) expression).plan();
+      place.subqueries.put(expression, place(query, withoutPruning(query), null, 0));
+    }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) addSubqueries((Expression) children.next(), place);
   }
@@ -70,7 +87,7 @@ public final class Descent {
       while (end < places.size() && ((Place) places.get(end)).height == ((Place) places.get(start)).height) {
         Place place = (Place) places.get(end++);
         if (place.parent == null) continue;
-        place.given = Operators.below(place.parent.plan, place.side, place.parent.given).about(place.plan.outputSet());
+        place.given = Operators.below(place.parent.asks, place.side, place.parent.given).about(place.asks.outputSet());
         if (isExchanged(place)) exchanged.add(place);
       }
       giveTheSame(exchanged);
@@ -90,7 +107,7 @@ public final class Descent {
     if (!given || places.size() == 1) return;
     Map equal = new HashMap();
     for (int i = 0; i < places.size(); i++) {
-      Object plan = ((Place) places.get(i)).plan.canonicalized();
+      Object plan = ((Place) places.get(i)).asks.canonicalized();
       if (!equal.containsKey(plan)) equal.put(plan, new ArrayList());
       ((List) equal.get(plan)).add(places.get(i));
     }

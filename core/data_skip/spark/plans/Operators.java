@@ -1,10 +1,10 @@
 package data_skip;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.plans.Cross$;
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin;
 import org.apache.spark.sql.catalyst.plans.Inner$;
@@ -51,8 +51,9 @@ public final class Operators {
 
   private static PushedDown belowFilter(Expression condition, PushedDown pushed) {
     if (Plans.dependsOnOtherRows(condition)) return PushedDown.NOTHING; // without a row, it is true of others
-    PushedDown below = pushed.and(Collections.singletonList(condition));
     List parts = Plans.conjuncts(condition);
+    parts.remove(Literal$.MODULE$.TrueLiteral());
+    PushedDown below = pushed.and(parts);
     for (int i = 0; i < parts.size(); i++) below = below.and(affordable(RuntimeFilter.ofSubquery((Expression) parts.get(i))));
     return below;
   }
