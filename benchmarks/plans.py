@@ -93,8 +93,9 @@ def write_table(connection: Any, table: str, target: Path) -> None:
         rows = f"SELECT * REPLACE ({month} AS {date}), {item} > 90 AS {table}_half FROM {table}"
         connection.execute(f"COPY ({rows}) TO '{target}' (FORMAT parquet, PARTITION_BY ({date}, {table}_half), OVERWRITE_OR_IGNORE)")
     else:
+        numbered = f"SELECT *, ntile({FILES}) OVER (ORDER BY {columns[0]}) AS file FROM {table}"
         for i in range(FILES):
-            rows = f"SELECT * EXCLUDE file FROM (SELECT *, ntile({FILES}) OVER (ORDER BY {columns[0]}) AS file FROM {table}) WHERE file = {i + 1}"
+            rows = f"SELECT * EXCLUDE file FROM ({numbered}) WHERE file = {i + 1}"
             connection.execute(f"COPY ({rows}) TO '{target}/{i}.parquet' (FORMAT parquet)")
     for file in target.rglob("*.parquet"):
         date_back(file)
@@ -174,8 +175,9 @@ def compare(plain: dict[str, tuple[Counter[str], Ran]], found: dict[str, tuple[C
         if after.files > before.files or lost:
             worse += 1
             print(f"{title}: {name} {before} -> {after}{' MORE FILES' if after.files > before.files else ''}")
-    before, after = ([sum(column) for column in zip(*(astuple(r) for _, r in ran.values()), strict=True)] for ran in (plain, found))
-    print(f"== {title}: {worse} of {len(plain)} queries lost something; files, exchanges, sub-queries, pruned: {before} -> {after}", flush=True)
+    sums = ([sum(column) for column in zip(*(astuple(r) for _, r in ran.values()), strict=True)] for ran in (plain, found))
+    counted = "files, exchanges, sub-queries, pruned"
+    print(f"== {title}: {worse} of {len(plain)} queries lost something; {counted}: {' -> '.join(map(str, sums))}", flush=True)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ YEARLY = """WITH c AS (
     SELECT item, store, month, sum(price) AS total FROM plans_sales s JOIN plans_days d ON s.day = d.day WHERE month < 2 GROUP BY 1, 2, 3)
 """
 MEANS = "SELECT item, store, day, avg(price) AS mean FROM plans_sales WHERE price > 1 GROUP BY item, store, day"
+RARE = "(SELECT count(*) FROM plans_sales WHERE id > 100 AND price > (SELECT avg(price) + 2 FROM plans_returns WHERE id < 50))"
 
 
 @dataclass
@@ -82,7 +83,9 @@ def tables(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.Tem
 @pytest.mark.parametrize(
     ("sql", "kept"),
     [
-        pytest.param("SELECT sum(price) FROM plans_sales s JOIN plans_days d ON s.day = d.day WHERE month = 2", {"pruned"}, id="pruned by a join"),
+        pytest.param(
+            "SELECT sum(price) FROM plans_sales s JOIN plans_days d ON s.day = d.day WHERE month = 2", {"pruned"}, id="pruned by a join"
+        ),
         pytest.param(
             "SELECT sum(s.price) FROM plans_sales s JOIN plans_days d ON s.day = d.day JOIN plans_stores t ON s.store = t.store"
             " WHERE month = 2 AND s.id < 150 AND t.store < 3",
@@ -117,8 +120,7 @@ def tables(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.Tem
             id="another filter at run time above each",
         ),
         pytest.param(
-            "SELECT (SELECT count(*) FROM plans_sales WHERE id < 20), (SELECT sum(price) FROM plans_sales WHERE id < 20),"
-            " (SELECT count(*) FROM plans_sales WHERE id < 20) FROM plans_stores WHERE store = 1",
+            f"SELECT name, {RARE} AS n FROM plans_stores WHERE store < {RARE}",
             {"subqueries"},
             id="a sub-query twice",
         ),

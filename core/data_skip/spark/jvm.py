@@ -27,7 +27,7 @@ SOURCES = tuple(
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "KnownFiles Freshness Listing ChosenFiles"),
         ("plans", "Alike KeyPredicates RuntimeFilter"),
-        ("files", "SessionSettings SkippingFileIndex"),
+        ("files", "SessionSettings Description SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),
     )

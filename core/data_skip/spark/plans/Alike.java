@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InSubquery;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 
 /**
@@ -37,6 +38,7 @@ public final class Alike {
   }
 
   private static Expression placed(Expression expression, final Map places) {
+    if (expression instanceof InSubquery) return expression; // it takes no other expression for its sub-query
     if (expression instanceof PlanExpression) return new BoundReference(SUBQUERY, expression.dataType(), true);
     if (expression instanceof AttributeReference) {
       Integer place = (Integer) places.get(((AttributeReference) expression).exprId());

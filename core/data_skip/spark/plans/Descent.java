@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
@@ -41,6 +42,7 @@ public final class Descent {
   }
 
   private static LogicalPlan withoutPruning(LogicalPlan plan) {
+    if (!plan.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) return plan;
     return (LogicalPlan) plan.transformAllExpressions(
         new scala.runtime.AbstractPartialFunction() {
           public boolean isDefinedAt(Object expression) {

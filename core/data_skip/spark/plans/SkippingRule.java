@@ -46,7 +46,7 @@ public final class SkippingRule extends Rule {
     if (made != null && made.get() == plan) return plan; // nothing changed it
     LogicalPlan bare = (LogicalPlan) plan;
     try {
-      if (!everything) bare = unwrapped(bare);
+      if (!everything && withOtherRules()) bare = unwrapped(bare);
       LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
         public Object apply(Object scan, Object given) {
           return wrap((LogicalRelation) scan, (PushedDown) given);
@@ -60,9 +60,14 @@ public final class SkippingRule extends Rule {
   }
 
   /**
-   * The plan as it was before its scans were wrapped. The user's session may have rules of its own beside this one, which may have changed
-   * what the plan asks: Spark runs all of them until none changes it, so that scans are then wrapped anew, by the predicates of the last plan.
+   * Whether the user's session has rules of its own beside this one. They may have changed what a plan asks since its scans were wrapped:
+   * Spark runs all of them until none changes it, so that scans are then wrapped anew, by the predicates of the last plan.
    */
+  private static boolean withOtherRules() {
+    SparkSession asking = asking();
+    return asking != null && asking.experimental().extraOptimizations().size() > 1;
+  }
+
   private static LogicalPlan unwrapped(LogicalPlan plan) {
     return (LogicalPlan) plan.transformUpWithSubqueries(
         new scala.runtime.AbstractPartialFunction() {
