@@ -6,14 +6,16 @@ import fcntl
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
 from pyspark.sql import SparkSession
 
 import data_skip
@@ -89,6 +91,19 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+def remember_names() -> None:
+    """Has py4j ask once what `org`, `org.apache`, ... are: the JVM looks into three hundred jars for a class of that name, each time."""
+    for kind in (JVMView, JavaPackage, JavaClass):
+
+        def named(self: Any, name: str, ask: Callable[[Any, str], Any] = kind.__getattr__) -> Any:
+            found = ask(self, name)
+            if isinstance(found, (JavaPackage, JavaClass, JavaMember)):
+                self.__dict__[name] = found
+            return found
+
+        kind.__getattr__ = named
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     ensure_java()
@@ -123,6 +138,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     logging.getLogger("SQLQueryContextLogger").disabled = True  # what Spark refuses is expected, and its stack traces are long
     session.sparkContext._python_includes.clear()  # the packages' jars, in which Python would look for modules: see python_workers.py
+    remember_names()
     yield session
     session.stop()
 

@@ -15,10 +15,9 @@ def test_enabled(lake: Lake, text: str, skips: bool) -> None:
     lake.index(MinMax("x"))
     lake.view()
     with settings_of(lake.spark, {"spark.data_skip.enabled": text}):
-        last = lake.skipping.report().execution_id
         assert [row.x for row in lake.spark.sql("SELECT * FROM t WHERE x = 1").collect()] == [1]
         report = lake.skipping.report()
-    assert (report.execution_id != last and report.scans[0].files_skipped == 1) == skips
+    assert [scan.files_skipped for scan in report.scans] == [1] * skips
 
 
 def test_disabled_in_two_threads_that_leave_in_the_order_in_which_they_came(lake: Lake) -> None:
@@ -34,3 +33,19 @@ def test_disabled_in_two_threads_that_leave_in_the_order_in_which_they_came(lake
         with lake.skipping.disabled():
             assert spark.conf.get("spark.data_skip.enabled") == "false"
         assert spark.conf.get("spark.data_skip.enabled") == "TRUE"
+
+
+def test_the_report_after_a_query_without_skipping_is_not_of_the_one_before(lake: Lake) -> None:
+    lake.file("0.parquet", {"x": [0]})
+    lake.index(MinMax("x"))
+    lake.view()
+    lake.spark.sql("SELECT * FROM t WHERE x = 1").collect()
+    before = lake.skipping.report()
+    assert before.scans[0].files_skipped == 1
+    with lake.skipping.disabled():
+        lake.spark.sql("SELECT * FROM t WHERE x = 1").collect()
+    report = lake.skipping.report()
+    assert int(report.execution_id) > int(before.execution_id) and report.scans == []
+    assert "skipping was off" in str(report)
+    lake.spark.sql("SELECT * FROM t WHERE x = 1").collect()
+    assert lake.skipping.report().scans[0].files_skipped == 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import sys
+from types import ModuleType
 
 import pytest
 
@@ -73,4 +75,18 @@ def test_a_cancelled_pass_is_not_tried_again(lake: Lake, monkeypatch: pytest.Mon
     monkeypatch.setattr(indexing, "collect", cancelled)
     with pytest.raises(DataSkipError, match="SPARK_JOB_CANCELLED"):
         lake.table().create_index(MinMax("x + 1"))
+    assert len(tries) == 1
+
+
+def test_workers_that_lack_a_module(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of another Python lack data_skip itself: no file is at fault."""
+    here = ModuleType("only_on_the_driver")
+    here.OnlyHere = type("OnlyHere", (MinMax,), {"__module__": here.__name__, "__qualname__": "OnlyHere"})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, here.__name__, here)
+    for number in range(4):
+        lake.file(f"{number}.parquet", {"x": [number]})
+    tries, collect = [], indexing.collect
+    monkeypatch.setattr(indexing, "collect", lambda *args: (tries.append(1), collect(*args)))
+    with pytest.raises(DataSkipError, match=r"No module named 'only_on_the_driver'; .*PYSPARK_PYTHON=/.*nothing was written"):
+        lake.table().create_index(here.OnlyHere("x + 1"))
     assert len(tries) == 1

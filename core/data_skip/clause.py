@@ -35,13 +35,16 @@ Mask = npt.NDArray[np.bool_]
 class Records:
     """The records of some files, by index: one struct a file, null where the file has no record."""
 
-    def __init__(self, columns: Mapping[str, pa.StructArray]) -> None:
+    def __init__(self, columns: Mapping[str, pa.StructArray], stopped: Callable[[], bool] = lambda: False) -> None:
         self.columns = columns
+        self._stopped = stopped  # whether there is no time left: then nothing more is evaluated
         self._answers: dict[int, tuple[Clause, pa.BooleanArray]] = {}
 
     def answer(self, clause: Clause) -> pa.BooleanArray:
-        """What the clause says of each file, evaluated once however often it is asked for."""
+        """What the clause says of each file, evaluated once however often it is asked for; unknown of each where there is no time left."""
         if id(clause) not in self._answers:
+            if self.columns and self._stopped():
+                return pa.nulls(len(next(iter(self.columns.values()))), pa.bool_())
             self._answers[id(clause)] = (clause, clause.evaluate(self))  # holding the clause keeps its id its own
         return self._answers[id(clause)][1]
 

@@ -87,9 +87,10 @@ class Skipping:
         return Table.open(self.spark, self.jvm, self.catalog, fspath(name), format, schema, dict(options or {}))
 
     def report(self) -> QueryReport:
-        """What the last query skipped and read, and why."""
+        """What the last query with a WHERE over files skipped and read, and why; or that skipping has been off for a later one."""
         reports = self.reports()
-        return reports[-1] if reports else QueryReport("")
+        last, off = reports[-1] if reports else QueryReport(""), self.jvm.last_left_alone()
+        return QueryReport(off) if _number(off) > _number(last.execution_id) else last
 
     def reports(self) -> list[QueryReport]:
         """The reports of the last hundred queries, the oldest first."""
@@ -104,3 +105,8 @@ class Skipping:
     def decide(self, listing: Listing) -> ScanReport:
         """Takes away from a listing the files that need not be read, and says why."""
         return decide(listing, self.catalog.find, self.catalog.knowledge)
+
+
+def _number(execution_id: str) -> int:
+    """By which queries are told apart: -1 for what is none."""
+    return int(execution_id) if execution_id.isdecimal() else -1

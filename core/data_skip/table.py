@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.building.binding import Binding, bind, changed
 from data_skip.building.indexing import IndexReport, Target, fitted, index_files, sample_of
-from data_skip.building.source import TableSource, TableState, as_indexed, frame_of, state_of
+from data_skip.building.source import TableSource, TableState, as_indexed, frame_of, root_of, state_of
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
@@ -85,7 +85,7 @@ class Table:
                     "files as Spark's own readers read them. For that, with rows that were deleted from it, give format='parquet'"
                 )
             source = as_indexed(source, catalog.store(jvm.qualified(name)))
-        return cls(spark, jvm, catalog, source, state_of(spark, jvm, source).root)
+        return cls(spark, jvm, catalog, source, root_of(spark, jvm, source))
 
     def _state(self) -> TableState:
         state = state_of(self._spark, self._jvm, self._source)

@@ -42,9 +42,9 @@ def test_months_until_the_end_of_a_month_turn(lake: Lake, type_: pa.DataType) ->
     constants = ("2021-03-01 12:00:00", "2021-02-28 12:00:00", "2020-02-29 12:00:00", "2021-03-01 00:00:00", "2021-03-31 23:00:00")
     wheres = [
         f"timestampdiff({unit}, v, {kind}'{c}') {operator} {n}"
-        for unit in ("MONTH", "QUARTER", "YEAR")
+        for unit, operators in (("MONTH", "=<>"), ("QUARTER", "="), ("YEAR", "="))
         for c in constants
-        for operator in ("=", "<", ">")
+        for operator in operators
         for n in (-3, -2, -1, 0, 1, 2, 4, 12)
     ]
     read = lake.reads(*wheres)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
@@ -23,7 +24,7 @@ from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
 from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
-from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled
+from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled, is_of_workers
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import smallest_parts
 from data_skip.store import FileKey, Places
@@ -193,7 +194,9 @@ def _read_all_that_can_be(read: Read, wanted: Mask, unreadable: dict[int, str], 
     try:
         found = _read_in_parts(read, wanted, unreadable)
     except SPARK_ERRORS as error:
-        raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; nothing was written") from error
+        advice = f"let them run the driver's, by PYSPARK_PYTHON={sys.executable} before Spark starts, or install there what is here; "
+        hint = f"Spark's workers run another Python, or lack what it has: {advice}" if is_of_workers(error) else ""
+        raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}nothing was written") from error
     report.unreadable = next(iter(unreadable.values()), "")
     if len(unreadable) == wanted.sum():
         raise DataSkipError(f"the files of {report.table} cannot be read: {report.unreadable}; nothing was written")
@@ -206,7 +209,7 @@ def _read_in_parts(read: Read, wanted: Mask, unreadable: dict[int, str]) -> dict
         return read(wanted)
     except SPARK_ERRORS as error:
         places = np.flatnonzero(wanted)
-        if is_cancelled(error) or len(unreadable) >= _MOST_UNREADABLE:
+        if is_cancelled(error) or is_of_workers(error) or len(unreadable) >= _MOST_UNREADABLE:
             raise
         if len(places) == 1:
             unreadable[int(places[0])] = first_line(error)

@@ -16,6 +16,8 @@ from data_skip.spark.jvm import Jvm
 from data_skip.store import FileKey, Places, StoreError
 from data_skip.store.reader import BY_POSITION, SUPPORTED_FORMATS
 
+_ANY = "data_skip_any string"  # a schema that every format takes
+
 
 @dataclass(frozen=True)
 class TableSource:
@@ -86,6 +88,12 @@ class TableState:
             return set(self.list()[1])
         except SPARK_ERRORS as error:
             raise DataSkipError(f"the files of {self.root} cannot be listed: {first_line(error)}") from error
+
+
+def root_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> str:
+    """Where a table's files lie, with the errors of `state_of`. Spark is not asked for columns: that may be a pass over all text."""
+    known = source.in_catalog or source.schema is not None
+    return state_of(spark, jvm, source if known else replace(source, schema=_ANY)).root
 
 
 def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:

@@ -14,6 +14,7 @@ from data_skip.files.listing import ListedVersions, Listing
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex, Index
 from data_skip.planning.catalog import Knowledge
+from data_skip.planning.deadline import Deadline
 from data_skip.planning.merging import Decision, generate_clause
 from data_skip.planning.partitions import partition_values
 from data_skip.planning.partitions import records as partition_records
@@ -73,14 +74,16 @@ def decide_once(listing: Listing, find: Find, knowledge: Knowledge) -> ScanRepor
     report.files_unknown = report.files_read = report.files_total
     report.bytes_read = report.bytes_total
     report.notes += scan.description["notes"]
+    deadline = Deadline(scan.description["decide_seconds"])
     try:
         found = find(scan.roots)
         if not found:
             report.notes.append(f"no index at {scan.roots[0]}: skipping.table({scan.roots[0]!r}).create_index(...) makes one")
         for root, snapshot in found:
-            verdict = _judge(listing, root, snapshot, knowledge, report.notes)
+            verdict = _judge(listing, root, snapshot, knowledge, report.notes, deadline)
             skipped = verdict.listed.skip(verdict.skippable)
             _explain(report, verdict, skipped, scan, knowledge)
+        report.notes += filter(None, [deadline.note])
     except Exception as error:  # the law: whatever fails, keeps the files
         listing.keep_all()
         report.files_read, report.bytes_read = report.files_total, report.bytes_total
@@ -103,8 +106,9 @@ def unprofitable(listing: Listing, find: Find, knowledge: Knowledge) -> list[str
     if all(reasons):
         return reasons
     files, size = listing.count, listing.total_bytes
+    deadline = Deadline(listing.scan.description["decide_seconds"])
     for root, snapshot in found:
-        skippable = _judge(listing, root, snapshot, knowledge, []).skippable
+        skippable = _judge(listing, root, snapshot, knowledge, [], deadline).skippable
         files, size = files - int(skippable.sum()), size - int(snapshot.sizes[skippable].sum())
     for i, runtime_filter in enumerate(runtime_filters):
         if not reasons[i] and (files < 2 or size < runtime_filter["least_scan_bytes"]):
@@ -113,15 +117,18 @@ def unprofitable(listing: Listing, find: Find, knowledge: Knowledge) -> list[str
     return reasons
 
 
-def _judge(listing: Listing, root: str, snapshot: Snapshot, knowledge: Knowledge, notes: list[str]) -> Verdict:
+def _judge(listing: Listing, root: str, snapshot: Snapshot, knowledge: Knowledge, notes: list[str], deadline: Deadline) -> Verdict:
     """Evaluates the clause of a scan over the records of the table at one root. `notes` is told why indexes are not used."""
-    decision = represent(listing.scan, snapshot, knowledge, notes)
+    decision = represent(listing.scan, snapshot, knowledge, notes, deadline)
+    deadline.next_half()
     clauses = [leaf.clause for leaf in decision.leaves] + [decision.clause]
     used = {field.index for clause in clauses for field in clause.fields()}
     partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
     files = len(snapshot.files)
     listed = listing.present(snapshot, root)
-    records = Records(snapshot.records(used - partitions.keys()) | partition_records(listing, listed, partitions))
+    records = Records(
+        snapshot.records(used - partitions.keys()) | partition_records(listing, listed, partitions), decision.deadline.is_over
+    )
     may_match = survivors(decision.clause, records, files)
     if decision.same_reader:
         may_match &= snapshot.row_counts != 0
@@ -140,7 +147,9 @@ def _explain(report: ScanReport, verdict: Verdict, skipped: Mask, scan: Scan, kn
     report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & ~skipped]))
     for number, leaf in enumerate(decision.leaves):
         line = PredicateReport(scan.sql(leaf.node))
-        if leaf.clause is ALWAYS_TRUE:
+        if decision.deadline.is_over() or (decision.deadline.note and leaf.clause is ALWAYS_TRUE):
+            line.why_not = "no time was left"
+        elif leaf.clause is ALWAYS_TRUE:
             line.why_not = why_no_clause(leaf.node, decision.indexes, knowledge if number < _MOST_ADVICE else None)
         else:
             line.clause = str(leaf.clause)
@@ -150,7 +159,7 @@ def _explain(report: ScanReport, verdict: Verdict, skipped: Mask, scan: Scan, kn
         report.predicates.append(line)
 
 
-def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str]) -> Decision:
+def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str], deadline: Deadline | None = None) -> Decision:
     """The clause for the scan's predicate over the indexes that were collected as the scan reads; `notes` tells why others are not used.
 
     Indexes of which no column is in the predicate are not looked at.
@@ -162,7 +171,7 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
     notes += [why_not for why_not in found if isinstance(why_not, str)]
     bound = [index for index in found if isinstance(index, BoundIndex)]
     partitions = partition_values(scan.predicate).values()
-    decision = generate_clause(scan.predicate, Indexes((*bound, *partitions), scan), knowledge.filters)
+    decision = generate_clause(scan.predicate, Indexes((*bound, *partitions), scan), knowledge.filters, deadline)
     others = (_bound(column, definition, reading, knowledge) for column, definition in snapshot.definitions.items() if column not in asked)
     decision.same_reader = bool(bound) or any(isinstance(other, BoundIndex) for other in others)
     return decision

@@ -11,11 +11,13 @@ Case 3 of the paper, NOT, does not occur: normalize.py has moved NOT into the le
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from data_skip.clause import ALWAYS_FALSE, ALWAYS_TRUE, Clause, Whole, all_of, any_of
 from data_skip.expression import Call, Expression, Literal
 from data_skip.filters import Filters, Indexes
+from data_skip.planning.deadline import Deadline
 from data_skip.planning.normalize import normalize
 
 
@@ -33,15 +35,18 @@ class Decision:
 
     clause: Clause
     indexes: Indexes
+    deadline: Deadline
     leaves: list[Leaf] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     same_reader: bool = False  # whether an index of the table was collected as the scan reads: then its row counts hold as well
 
 
-def generate_clause(predicate: Expression, indexes: Indexes, filters: Filters) -> Decision:
-    """A clause that represents the predicate (theorem 16), from the filters' clauses for its nodes."""
-    decision = Decision(ALWAYS_TRUE, indexes)
-    apart = Decision(ALWAYS_TRUE, indexes, errors=decision.errors)  # for the leaves of implied predicates, which the user has not written
+def generate_clause(predicate: Expression, indexes: Indexes, filters: Filters, deadline: Deadline | None = None) -> Decision:
+    """A clause that represents the predicate (theorem 16), from the filters' clauses for its nodes that the deadline leaves time for."""
+    decision = Decision(ALWAYS_TRUE, indexes, deadline or Deadline(math.inf))
+    apart = Decision(
+        ALWAYS_TRUE, indexes, decision.deadline, errors=decision.errors
+    )  # for the leaves of implied predicates, which the user has not written
 
     def implied(other: Expression) -> Clause:
         return _merge(normalize(other), offered, filters, apart)
@@ -66,6 +71,8 @@ def _label(node: Expression, indexes: Indexes, filters: Filters, decision: Decis
     clauses: list[Clause] = []
     name = node.name if isinstance(node, Call) else type(node).__name__
     for function in filters.of(name):
+        if decision.deadline.is_over():
+            break
         try:
             clauses += list(function(node, indexes))
         except Exception as error:  # a filter of a plugin may do anything; the law: unknown keeps the file

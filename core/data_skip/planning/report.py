@@ -79,12 +79,14 @@ class ScanReport:
 
 @dataclass
 class QueryReport:
-    """All scans with a predicate of one query. `execution_id` is Spark's, as in its UI."""
+    """All scans with a predicate of one query: none where skipping was off. `execution_id` is Spark's, as in its UI."""
 
     execution_id: str
     scans: list[ScanReport] = field(default_factory=list)
 
     def __str__(self) -> str:
+        if not self.scans and self.execution_id:
+            return f"query {self.execution_id} ran while skipping was off: in disabled(), or by spark.data_skip.enabled"
         if not self.scans:
             return "no query with a WHERE over files has run since data_skip.enable"
         return "\n".join([f"query {self.execution_id}", *map(str, self.scans)])

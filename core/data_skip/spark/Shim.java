@@ -23,11 +23,13 @@ public final class Shim {
     Connection.by(client);
   }
 
-  /** Appends the rule to the session's optimizer. */
-  public void install(org.apache.spark.sql.classic.SparkSession session, BiFunction python) {
+  /** Appends the rule to the session's optimizer; returns it. */
+  public SkippingRule install(org.apache.spark.sql.classic.SparkSession session, BiFunction python) {
+    SkippingRule rule = new SkippingRule(python, false);
     List rules = withoutRule(session);
-    rules.add(new SkippingRule(python, false));
+    rules.add(rule);
     session.experimental().extraOptimizations_$eq(Plans.seq(rules));
+    return rule;
   }
 
   public void uninstall(org.apache.spark.sql.classic.SparkSession session) {

@@ -30,17 +30,24 @@ public final class UserSettings {
     return MAX_BYTES + "=" + read(conf, MAX_BYTES, "32m");
   }
 
-  /** How long Python functions may take; what is no time is none. */
+  /** How long Python functions may take. */
   public static double pythonMaxSeconds(SQLConf conf) {
-    String text = read(conf, "spark.data_skip.python.maxSeconds", "5");
+    return seconds(conf, "spark.data_skip.python.maxSeconds", "5");
+  }
+
+  /** How long it may take to decide which files of a scan are read. */
+  public static double decideSeconds(SQLConf conf) {
+    return seconds(conf, "spark.data_skip.decideSeconds", "10");
+  }
+
+  /** What is no time is none. */
+  private static double seconds(SQLConf conf, String key, String unset) {
+    String text = read(conf, key, unset);
     try {
-      return Double.parseDouble(text);
-    } catch (NumberFormatException withUnit) {
-      try {
-        return JavaUtils.timeStringAs(text, java.util.concurrent.TimeUnit.MILLISECONDS) / 1000.0;
-      } catch (IllegalArgumentException noTime) {
-        return 0;
-      }
+      if (text.matches("[0-9.]+")) return Double.parseDouble(text); // which takes 5d for 5, where it is days
+      return JavaUtils.timeStringAs(text, java.util.concurrent.TimeUnit.MILLISECONDS) / 1000.0;
+    } catch (IllegalArgumentException noTime) {
+      return 0;
     }
   }
 

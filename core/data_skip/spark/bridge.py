@@ -35,7 +35,7 @@ class Scan:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """roots, format, options, schema, predicate, runtime_filters, notes: see SkippingFileIndex.java."""
+        """roots, format, options, schema, predicate, runtime_filters, notes, decide_seconds: see SkippingFileIndex.java."""
         found: dict[str, Any] = json.loads(self.java.description())
         return found | {"predicate": with_code(found["predicate"])}
 

@@ -8,12 +8,28 @@ from pyspark.errors import PySparkException
 SPARK_ERRORS = (PySparkException, Py4JJavaError)  # pyspark leaves some errors of tasks as they come
 
 
+_IN_A_WORKER = "An exception was thrown from the Python worker"
+_OF_WORKERS = ("ModuleNotFoundError", "PYTHON_VERSION_MISMATCH")
+
+
 def first_line(error: Exception) -> str:
-    """The message of a Spark error without its stack."""
-    text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
-    return text.strip().split("\n")[0]
+    """The message of a Spark error without its stack; of what was raised in a Python worker, the line below that stack."""
+    lines = _text(error).strip().split("\n")
+    if not lines[0].startswith(_IN_A_WORKER):
+        return lines[0]
+    stack = max(i for i, line in enumerate(lines) if i == 0 or line.startswith(" "))
+    return lines[min(stack + 1, len(lines) - 1)]
 
 
 def is_cancelled(error: Exception) -> bool:
     """Whether somebody has cancelled the job: then nothing more is to be run."""
     return "SPARK_JOB_CANCELLED" in first_line(error)
+
+
+def is_of_workers(error: Exception) -> bool:
+    """Whether Spark's workers run another Python than the driver, or lack a module that it has: then no file can be read."""
+    return any(name in first_line(error) for name in _OF_WORKERS)
+
+
+def _text(error: Exception) -> str:
+    return str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)

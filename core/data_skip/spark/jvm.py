@@ -49,7 +49,11 @@ class Jvm:
 
     def install(self) -> None:
         """From now on the session's queries skip files."""
-        self._shim.install(self._session, self._callback)
+        self._rule = self._shim.install(self._session, self._callback)
+
+    def last_left_alone(self) -> str:
+        """Spark's number of the last query for which skipping was off; "" where there is none."""
+        return str(self._rule.lastLeftAlone())
 
     def uninstall(self) -> None:
         """They no longer do."""

@@ -262,7 +262,11 @@ class DeltaStore:
     def compact(self, live: set[FileKey]) -> None:
         """Rewrites the index with one row for each live file version, and removes files of versions a week old."""
         self._rewrite(set(), live)
-        DeltaTable(self.location).vacuum(dry_run=False)
+        self._retried(self._vacuum)
+
+    def _vacuum(self) -> None:
+        if self.snapshot() is not None:
+            DeltaTable(self.location).vacuum(dry_run=False)
 
     def drop(self, column: str) -> None:
         """Removes an index."""

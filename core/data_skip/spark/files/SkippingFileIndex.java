@@ -62,6 +62,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     json.put("predicate", predicate == null ? null : encoder.encode(predicate));
     json.put("runtime_filters", Description.of(runtimeFilters, scan));
     json.put("notes", notes);
+    json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
     this.description = Plans.json(json);
   }
 
@@ -79,7 +80,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return Plans.executionId(asking);
   }
 
-  /** JSON: roots, format, options, schema, the encoded predicate, the runtime filters, and notes. */
+  /** JSON: roots, format, options, schema, the encoded predicate, the runtime filters, notes, and how long a decision may take. */
   public String description() {
     Connection.answersAtOnce();
     return description;

@@ -27,6 +27,7 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 public final class SkippingRule extends Rule {
   private final BiFunction python;
   private final boolean everything;
+  private volatile String left = ""; // Spark's number of the last query that it left alone, as skipping was off
   private final ThreadLocal last = new ThreadLocal(); // the plan that it made before
 
   /** everything: scans are wrapped as well of whose tables there is no index, so that they can be looked at. */
@@ -40,7 +41,7 @@ public final class SkippingRule extends Rule {
   }
 
   public TreeNode apply(TreeNode plan) {
-    if (!UserSettings.enabled(org.apache.spark.sql.internal.SQLConf.get())) return plan;
+    if (!UserSettings.enabled(org.apache.spark.sql.internal.SQLConf.get())) return leftAlone(plan);
     if (plan instanceof Subquery) return plan; // Spark optimises it first by itself; it is rewritten with the plan that it stands in
     WeakReference made = (WeakReference) last.get();
     if (made != null && made.get() == plan) return plan; // nothing changed it
@@ -57,6 +58,18 @@ public final class SkippingRule extends Rule {
     } catch (Throwable unknown) {
       return bare; // a query that cannot be helped is left as it is
     }
+  }
+
+  private TreeNode leftAlone(TreeNode plan) {
+    SparkSession asking = asking();
+    String query = asking == null ? "" : Plans.executionId(asking);
+    if (!query.isEmpty()) left = query;
+    return plan;
+  }
+
+  /** Spark's number of the last query for which skipping was off; "" where there is none. */
+  public String lastLeftAlone() {
+    return left;
   }
 
   /**

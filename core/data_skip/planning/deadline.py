@@ -1,0 +1,32 @@
+"""How long a decision may take: what is known by then decides, and what is not known keeps its files."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+SETTING = "spark.data_skip.decideSeconds"
+
+
+class Deadline:
+    """Some seconds from now: half of them to find clauses, and half, from when these are found, to evaluate and explain them."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._late = False  # whether something was left undone
+        self.next_half()
+
+    def next_half(self) -> None:
+        """There is time again, half of all that there was."""
+        self._end = perf_counter() + self._seconds / 2
+
+    def is_over(self) -> bool:
+        """Whether the time is up: whoever asks leaves undone what is to come."""
+        over = perf_counter() >= self._end
+        self._late |= over
+        return over
+
+    @property
+    def note(self) -> str:
+        """For people, that something was left undone; "" where nothing was."""
+        late = f"deciding took longer than {self._seconds:g} s ({SETTING}): what was not known by then keeps its files"
+        return late if self._late else ""
