@@ -53,7 +53,7 @@ public final class SkippingRule extends Rule {
           return wrap((LogicalRelation) scan, (PushedDown) given);
         }
       });
-      last.set(new WeakReference(rewritten));
+      if (rewritten != bare) last.set(new WeakReference(rewritten));
       return rewritten;
     } catch (Throwable unknown) {
       return bare; // a query that cannot be helped is left as it is
