@@ -26,9 +26,9 @@ SOURCES = tuple(
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "KnownFiles Freshness Listing ChosenFiles"),
-        ("plans", "KeyPredicates RuntimeFilter"),
-        ("files", "SessionSettings SkippingFileIndex"),
-        ("plans", "Groups Generators PushedDown SkippingRule"),
+        ("plans", "Alike KeyPredicates RuntimeFilter"),
+        ("files", "SessionSettings Description SkippingFileIndex"),
+        ("plans", "Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),
     )
     for name in names.split()

@@ -2,13 +2,12 @@ package data_skip;
 
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -39,6 +38,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final String description;
   private final SparkSession asking; // the query's; the relation may be of another
   private final PythonWorkers workers = new PythonWorkers();
+  private volatile Object known; // of its rows, in a form that is equal for equal scans
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
 
   /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. */
@@ -56,65 +56,18 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     this.relation = (HadoopFsRelation) scan.relation();
     this.wrapped = relation.location();
     this.python = python;
-    Map columns = columns(scan);
-    this.encoder = new TreeEncoder(columns, relation.partitionSchema());
+    this.encoder = encoder(scan);
     this.predicate = predicate;
-    Map json = describe(scan);
+    Map json = Description.of(scan);
     json.put("predicate", predicate == null ? null : encoder.encode(predicate));
-    List joins = new ArrayList();
-    for (int i = 0; i < runtimeFilters.size(); i++) joins.add(describe((RuntimeFilter) runtimeFilters.get(i), columns));
-    json.put("runtime_filters", joins);
+    json.put("runtime_filters", Description.of(runtimeFilters, scan));
     json.put("notes", notes);
     json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
     this.description = Plans.json(json);
   }
 
-  private static Map describe(RuntimeFilter filter, Map columns) {
-    Map json = new LinkedHashMap();
-    json.put("columns", new ArrayList(filter.columns(columns)));
-    json.put("bytes", new Long(filter.bytes()));
-    json.put("least_scan_bytes", new Long(filter.leastScanBytes()));
-    json.put("conditions", filter.encoded(columns));
-    return json;
-  }
-
   public static TreeEncoder encoder(LogicalRelation scan) {
-    return new TreeEncoder(columns(scan), ((HadoopFsRelation) scan.relation()).partitionSchema());
-  }
-
-  private static Map columns(LogicalRelation scan) {
-    Map columns = new HashMap();
-    scala.collection.Iterator output = scan.output().iterator();
-    while (output.hasNext()) {
-      Attribute attribute = (Attribute) output.next();
-      if (!attribute.metadata().contains("__metadata_col")) columns.put(attribute.exprId(), attribute.name()); // _metadata is no column
-    }
-    return columns;
-  }
-
-  private Map describe(LogicalRelation scan) {
-    Map json = new LinkedHashMap();
-    List roots = new ArrayList();
-    if (scan.catalogTable().isDefined()) {
-      roots.add(Plans.uri(new Path(((CatalogTable) scan.catalogTable().get()).location())));
-    }
-    scala.collection.Iterator paths = wrapped.rootPaths().iterator();
-    while (paths.hasNext()) roots.add(Plans.uri(qualified((Path) paths.next())));
-    json.put("roots", roots);
-    json.put("format", Plans.formatName(relation.fileFormat()));
-    json.put("options", scala.jdk.javaapi.CollectionConverters.asJava(relation.options()));
-    json.put("schema", relation.dataSchema().json());
-    return json;
-  }
-
-  /** The table that a stream wrote names its root as the user did. */
-  private Path qualified(Path path) {
-    if (path.toUri().getScheme() != null) return path;
-    try {
-      return path.getFileSystem(session().sessionState().newHadoopConf()).makeQualified(path);
-    } catch (java.io.IOException e) {
-      throw new IllegalStateException(e);
-    }
+    return new TreeEncoder(Description.columns(scan), ((HadoopFsRelation) scan.relation()).partitionSchema());
   }
 
   /** Tells the scans of a query apart. */
@@ -318,21 +271,28 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return last[1];
   }
 
-  /** Two scans may share one result when they list the same files for the same predicate. */
+  /** Two scans may share one result when they list the same files, and the same is known of their rows. */
   public boolean equals(Object other) {
     if (!(other instanceof SkippingFileIndex)) return false;
     SkippingFileIndex that = (SkippingFileIndex) other;
-    return wrapped.equals(that.wrapped) && description.equals(that.description) && others().equals(that.others());
+    boolean same = wrapped.equals(that.wrapped) && asking == that.asking && session() == that.session();
+    return same && scan.schema().equals(that.scan.schema()) && known().equals(that.known());
   }
 
-  /** The other sides of runtime filters, in a form that is equal for equal plans. */
-  private List others() {
-    List result = new ArrayList();
-    for (int i = 0; i < runtimeFilters.size(); i++) result.add(((RuntimeFilter) runtimeFilters.get(i)).other().canonicalized());
-    return result;
+  private Object known() {
+    if (known == null) {
+      try {
+        Map places = Alike.places(scan.output());
+        Object sure = predicate == null ? null : new HashSet(Alike.ofEach(Plans.conjuncts(predicate), places));
+        known = java.util.Arrays.asList(new Object[] {sure, new HashSet(RuntimeFilter.alike(runtimeFilters, places))});
+      } catch (Throwable unknown) {
+        known = new Object(); // equals no other
+      }
+    }
+    return known;
   }
 
   public int hashCode() {
-    return 31 * wrapped.hashCode() + description.hashCode();
+    return wrapped.hashCode();
   }
 }

@@ -26,6 +26,10 @@ public final class PushedDown {
     return runtimeFilters;
   }
 
+  public boolean isEmpty() {
+    return predicates.isEmpty() && runtimeFilters.isEmpty();
+  }
+
   /** And these predicates hold of each row besides. */
   public PushedDown and(List more) {
     List all = new ArrayList(predicates);
@@ -67,5 +71,18 @@ public final class PushedDown {
       if (below != null) substitutedFilters.add(below);
     }
     return new PushedDown(Plans.substituteAll(predicates, computed), substitutedFilters);
+  }
+
+  /** What of it is known as well of the rows of an equal plan. The places of attributes are those in the output of each plan. */
+  public PushedDown among(PushedDown other, Map places, Map otherPlaces) {
+    return new PushedDown(
+        kept(predicates, Alike.ofEach(predicates, places), Alike.ofEach(other.predicates, otherPlaces)),
+        kept(runtimeFilters, RuntimeFilter.alike(runtimeFilters, places), RuntimeFilter.alike(other.runtimeFilters, otherPlaces)));
+  }
+
+  private static List kept(List all, List forms, List known) {
+    List result = new ArrayList();
+    for (int i = 0; i < all.size(); i++) if (known.contains(forms.get(i))) result.add(all.get(i));
+    return result;
   }
 }

@@ -39,6 +39,8 @@ public final class RuntimeFilter {
   private static final int MOST_OF_ONE = 1000; // into a condition that is a function, as ST_Contains: filters may serve the whole OR at once
   private static final int LEAST_RATIO = 10; // of the bytes of a scan, the small side may read one in so many
 
+  private static final int OTHER_SIDE = 1 << 20; // places of its attributes, beyond those of the scan's
+
   private final List conditions;
   private final LogicalPlan other;
   private final boolean scalar;
@@ -181,6 +183,20 @@ public final class RuntimeFilter {
       result.add(new TreeEncoder(columns, new org.apache.spark.sql.types.StructType()).encode(condition));
     }
     return result;
+  }
+
+  /** Forms that are equal for filters that say the same of equal plans; places: of the plan's attributes. */
+  public static List alike(List runtimeFilters, Map places) {
+    List result = new ArrayList();
+    for (int i = 0; i < runtimeFilters.size(); i++) result.add(((RuntimeFilter) runtimeFilters.get(i)).alike(places));
+    return result;
+  }
+
+  private Object alike(Map places) {
+    Map all = new HashMap(places);
+    scala.collection.immutable.Seq output = other.output();
+    for (int i = 0; !scalar && i < output.size(); i++) all.put(((Attribute) output.apply(i)).exprId(), new Integer(OTHER_SIDE + i));
+    return java.util.Arrays.asList(new Object[] {Boolean.valueOf(scalar), other.canonicalized(), new HashSet(Alike.ofEach(conditions, all))});
   }
 
   /** Runs the small side: what its rows say of the scan's, as a predicate of the scan alone; null where they say nothing. */

@@ -1,0 +1,73 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/** What Python is told of a scan, ready for JSON. */
+public final class Description {
+  private Description() {}
+
+  /** roots, format, options, schema. */
+  public static Map of(LogicalRelation scan) {
+    HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+    Map json = new LinkedHashMap();
+    List roots = new ArrayList();
+    if (scan.catalogTable().isDefined()) {
+      roots.add(Plans.uri(new Path(((CatalogTable) scan.catalogTable().get()).location())));
+    }
+    scala.collection.Iterator paths = relation.location().rootPaths().iterator();
+    while (paths.hasNext()) roots.add(Plans.uri(qualified((Path) paths.next(), (SparkSession) relation.sparkSession())));
+    json.put("roots", roots);
+    json.put("format", Plans.formatName(relation.fileFormat()));
+    json.put("options", scala.jdk.javaapi.CollectionConverters.asJava(relation.options()));
+    json.put("schema", relation.dataSchema().json());
+    return json;
+  }
+
+  /** The table that a stream wrote names its root as the user did. */
+  private static Path qualified(Path path, SparkSession session) {
+    if (path.toUri().getScheme() != null) return path;
+    try {
+      return path.getFileSystem(session.sessionState().newHadoopConf()).makeQualified(path);
+    } catch (java.io.IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** The runtime filters of a scan. */
+  public static List of(List runtimeFilters, LogicalRelation scan) {
+    Map columns = columns(scan);
+    List result = new ArrayList();
+    for (int i = 0; i < runtimeFilters.size(); i++) result.add(of((RuntimeFilter) runtimeFilters.get(i), columns));
+    return result;
+  }
+
+  private static Map of(RuntimeFilter filter, Map columns) {
+    Map json = new LinkedHashMap();
+    json.put("columns", new ArrayList(filter.columns(columns)));
+    json.put("bytes", new Long(filter.bytes()));
+    json.put("least_scan_bytes", new Long(filter.leastScanBytes()));
+    json.put("conditions", filter.encoded(columns));
+    return json;
+  }
+
+  /** The names of a scan's columns by the ids of its attributes. */
+  public static Map columns(LogicalRelation scan) {
+    Map columns = new HashMap();
+    scala.collection.Iterator output = scan.output().iterator();
+    while (output.hasNext()) {
+      Attribute attribute = (Attribute) output.next();
+      if (!attribute.metadata().contains("__metadata_col")) columns.put(attribute.exprId(), attribute.name()); // _metadata is no column
+    }
+    return columns;
+  }
+}

@@ -1,0 +1,179 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
+import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * The way from the root of a plan, and of each of its sub-queries, down to the scans: what is known of the rows at each place.
+ *
+ * What stands twice below an exchange Spark runs once, and knows it by equality. So equal plans below exchanges are given the same: what
+ * would be known of each of them alike. And the filtering side of dynamic partition pruning, which Spark repeats where it prunes, stays the
+ * side of the join that it was made from, so that its broadcast serves both.
+ */
+public final class Descent {
+  private final BiFunction wrap;
+  private final List places = new ArrayList();
+
+  private Descent(BiFunction wrap) {
+    this.wrap = wrap;
+  }
+
+  /** The plan with each scan as `wrap` gives it: (LogicalRelation, PushedDown) -> LogicalPlan. */
+  public static LogicalPlan rewritten(LogicalPlan plan, BiFunction wrap) {
+    Descent descent = new Descent(wrap);
+    Place root = descent.place(plan, withoutPruning(plan), null, 0);
+    descent.descend();
+    return descent.rewritten(root);
+  }
+
+  private static LogicalPlan withoutPruning(LogicalPlan plan) {
+    if (!plan.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) return plan;
+    return (LogicalPlan) plan.transformAllExpressions(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object expression) {
+            return expression instanceof DynamicPruning;
+          }
+
+          public Object applyOrElse(Object expression, scala.Function1 otherwise) {
+            return isDefinedAt(expression) ? Literal$.MODULE$.TrueLiteral() : otherwise.apply(expression);
+          }
+        });
+  }
+
+  private Place place(LogicalPlan plan, LogicalPlan asks, Place parent, int side) {
+    Place place = new Place(plan, asks, parent, side);
+    for (int i = 0; i < plan.children().size(); i++) {
+      Place child = place((LogicalPlan) plan.children().apply(i), (LogicalPlan) asks.children().apply(i), place, i);
+      place.children.add(child);
+      place.height = Math.max(place.height, child.height + 1);
+    }
+    scala.collection.Iterator expressions = plan.expressions().iterator();
+    while (expressions.hasNext()) addSubqueries((Expression) expressions.next(), place);
+    places.add(place);
+    return place;
+  }
+
+  private void addSubqueries(Expression expression, Place place) {
+    if (expression instanceof SubqueryExpression) {
+      LogicalPlan query = (LogicalPlan) ((SubqueryExpression) expression).plan();
+      place.subqueries.put(expression, place(query, withoutPruning(query), null, 0));
+    }
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) addSubqueries((Expression) children.next(), place);
+  }
+
+  /** Highest places first: equal plans are of one height, and all that stands above them is higher. */
+  private void descend() {
+    Collections.sort(places, new Comparator() {
+      public int compare(Object one, Object other) {
+        return ((Place) other).height - ((Place) one).height;
+      }
+    });
+    for (int start = 0, end = 0; start < places.size(); start = end) {
+      List exchanged = new ArrayList();
+      while (end < places.size() && ((Place) places.get(end)).height == ((Place) places.get(start)).height) {
+        Place place = (Place) places.get(end++);
+        if (place.parent == null) continue;
+        place.given = Operators.below(place.parent.asks, place.side, place.parent.given).about(place.asks.outputSet());
+        if (isExchanged(place)) exchanged.add(place);
+      }
+      giveTheSame(exchanged);
+    }
+  }
+
+  /** Whether Spark may put an exchange between an operator and its parent. */
+  private static boolean isExchanged(Place place) {
+    LogicalPlan parent = place.parent.plan;
+    return parent instanceof Join || parent instanceof Sort || parent instanceof RepartitionOperation || Groups.of(parent);
+  }
+
+  /** Leaves of what is given to equal plans what is given to all of them. */
+  private static void giveTheSame(List places) {
+    boolean given = false;
+    for (int i = 0; i < places.size(); i++) given = given || !((Place) places.get(i)).given.isEmpty();
+    if (!given || places.size() == 1) return;
+    Map equal = new HashMap();
+    for (int i = 0; i < places.size(); i++) {
+      Object plan = ((Place) places.get(i)).asks.canonicalized();
+      if (!equal.containsKey(plan)) equal.put(plan, new ArrayList());
+      ((List) equal.get(plan)).add(places.get(i));
+    }
+    java.util.Iterator groups = equal.values().iterator();
+    while (groups.hasNext()) {
+      List group = (List) groups.next();
+      for (int i = 1; i < group.size(); i++) meet((Place) group.get(0), (Place) group.get(i));
+      for (int i = 1; i < group.size(); i++) meet((Place) group.get(i), (Place) group.get(0));
+    }
+  }
+
+  /** Leaves of what the first is given what the second is given as well. */
+  private static void meet(Place one, Place other) {
+    one.given = one.given.among(other.given, Alike.places(one.plan.output()), Alike.places(other.plan.output()));
+  }
+
+  private LogicalPlan rewritten(Place place) {
+    if (place.rewritten != null) return place.rewritten;
+    place.rewritten = place.plan instanceof LogicalRelation ? (LogicalPlan) wrap.apply(place.plan, place.given) : withSubqueries(place, withChildren(place));
+    return place.rewritten;
+  }
+
+  private LogicalPlan withChildren(Place place) {
+    List children = new ArrayList();
+    boolean changed = false;
+    for (int i = 0; i < place.children.size(); i++) {
+      children.add(rewritten(place.child(i)));
+      changed = changed || children.get(i) != place.child(i).plan;
+    }
+    return changed ? (LogicalPlan) place.plan.withNewChildren(Plans.seq(children)) : place.plan;
+  }
+
+  private LogicalPlan withSubqueries(final Place place, LogicalPlan plan) {
+    if (place.subqueries.isEmpty()) return plan;
+    return (LogicalPlan) plan.mapExpressions(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object expression) {
+            return withSubqueries(place, (Expression) expression);
+          }
+        });
+  }
+
+  private Expression withSubqueries(final Place place, Expression expression) {
+    Place query = (Place) place.subqueries.get(expression);
+    if (query != null) {
+      Place repeated = expression instanceof DynamicPruning ? sideOfJoin(place, query.plan) : null;
+      LogicalPlan rewritten = rewritten(repeated == null ? query : repeated);
+      return rewritten == query.plan ? expression : (Expression) ((SubqueryExpression) expression).withNewPlan(rewritten);
+    }
+    return (Expression) expression.mapChildren(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object child) {
+            return withSubqueries(place, (Expression) child);
+          }
+        });
+  }
+
+  /** The side of a join above a place that has the very columns of a plan: no other operator has their ids. */
+  private static Place sideOfJoin(Place place, LogicalPlan plan) {
+    for (Place at = place; at.parent != null; at = at.parent) {
+      if (!(at.parent.plan instanceof Join)) continue;
+      Place other = at.parent.child(1 - at.side);
+      if (other.plan.outputSet().equals(plan.outputSet()) && other.plan.canonicalized().equals(plan.canonicalized())) return other;
+    }
+    return null;
+  }
+}

@@ -1,0 +1,31 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/** An operator at its place in a plan: the same one may stand at several. */
+public final class Place {
+  public final LogicalPlan plan;
+  public final LogicalPlan asks; // the same without dynamic pruning, which asks nothing of rows that a join above it does not
+  public final Place parent; // null at the root of a plan, and of a sub-query
+  public final int side; // which of the parent's children
+  public final List children = new ArrayList();
+  public final Map subqueries = new IdentityHashMap(); // its SubqueryExpressions -> the roots of their plans
+  public int height;
+  public PushedDown given = PushedDown.NOTHING; // what is known of its rows by what stands above it
+  public LogicalPlan rewritten;
+
+  public Place(LogicalPlan plan, LogicalPlan asks, Place parent, int side) {
+    this.plan = plan;
+    this.asks = asks;
+    this.parent = parent;
+    this.side = side;
+  }
+
+  public Place child(int side) {
+    return (Place) children.get(side);
+  }
+}
