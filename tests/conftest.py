@@ -59,6 +59,7 @@ SPARK_VERSION = (
     "test_lifting",
     "test_overlap",
     "test_partitions",
+    "test_plans_of_tpcds",
     "smoke/",
     "test_smoke",
     "test_transparency",
