@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -29,6 +30,7 @@ from geo_skip.geometry import ABSOLUTE, RELATIVE, Boxes, Limits, Mask, Shapes, b
 Floats = npt.NDArray[np.float64]
 _POLYGONS = (3, 6)
 _MOST_INTERVALS = 64
+_MANY_VERTICES = 100
 _ANTIPODE = 1000.0  # metres
 _EARTH: Limits = (1e6, 90.0)  # degrees: a sine of more turns is no longer exact to a millimetre
 
@@ -84,13 +86,31 @@ class Region:
     def distances(self, boxes: Boxes) -> tuple[Floats, Floats]:
         """The smallest distance of a box to the region, and a bound for the largest: distances differ by no more than places do."""
         rounding = ABSOLUTE + RELATIVE * np.abs(self.bounds).max()
-        lower = shapely.distance(self.shape, _shapes(boxes)) * (1 - RELATIVE) - rounding
+        lower = self._nearest(_shapes(boxes)) * (1 - RELATIVE) - rounding
         if not self.solid:
             return lower, np.full(len(boxes), np.inf)
         wide = widened(boxes)
         middle = shapely.points((wide[:, 0] + wide[:, 2]) / 2, (wide[:, 1] + wide[:, 3]) / 2)
-        upper = shapely.distance(self.shape, middle) + np.hypot(wide[:, 2] - wide[:, 0], wide[:, 3] - wide[:, 1]) / 2
+        upper = self._nearest(middle) + np.hypot(wide[:, 2] - wide[:, 0], wide[:, 3] - wide[:, 1]) / 2
         return lower, upper * (1 + RELATIVE) + rounding
+
+    def _nearest(self, shapes: Shapes) -> Floats:
+        """The distance of each shape to the region: to the nearest of its edges, unless they meet."""
+        if self._edges is None:
+            return shapely.distance(self.shape, shapes)
+        places, distances = self._edges.query_nearest(shapes, return_distance=True, all_matches=False)
+        found = np.empty(len(shapes))
+        found[places[0]] = distances
+        found[shapely.intersects(self.shape, shapes)] = 0.0
+        return found
+
+    @cached_property
+    def _edges(self) -> shapely.STRtree | None:
+        """The edges of a region of polygons with many vertices, of which shapely would look at each for each distance."""
+        if not self.areal or shapely.get_num_coordinates(self.shape) < _MANY_VERTICES:
+            return None
+        places, ring = shapely.get_coordinates(shapely.get_rings(shapely.get_parts(self.shape)), return_index=True)
+        return shapely.STRtree(shapely.linestrings(np.stack([places[:-1], places[1:]], axis=1)[ring[:-1] == ring[1:]]))
 
 
 def _centre(geometry: Any, bounds: Floats) -> tuple[float, float]:
