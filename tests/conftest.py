@@ -66,7 +66,21 @@ SPARK_VERSION = (
     "traps/",
 )
 # Files that take long, the longest first: so that no worker is left with one of them when the other has nothing more to do.
-LONGEST = ("differential/test_random_predicates", "falsifiable/test_monotone", "geo_skip/test_earth", "test_third_party")
+LONGEST = (
+    "differential/test_random_predicates",
+    "falsifiable/test_monotone",
+    "test_third_party",
+    "test_transparency",
+    "indexes/test_python_functions",
+    "traps/test_h_times",
+    "claims/test_monotone",
+    "elements/test_arrays",
+    "test_check_index",
+    "geo_skip/test_earth",
+    "test_unreadable",
+    "traps/test_d_plans",
+    "joins/test_joins",
+)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
