@@ -147,14 +147,10 @@ def count(plan: Any, ran: Ran) -> None:
         return count(plan.executedPlan(), ran)
     if name.endswith("QueryStage"):
         return count(plan.plan(), ran)
-    if name == "ReusedExchange":
-        ran.exchanges += 1
-        return None
-    if name == "ReusedSubquery":
-        ran.subqueries += 1
-        return None
-    if name == "SubqueryBroadcast":
-        ran.pruned += 1
+    ran.exchanges += name == "ReusedExchange"
+    ran.subqueries += name == "ReusedSubquery"
+    ran.pruned += name == "SubqueryBroadcast"
+    if name in ("ReusedExchange", "ReusedSubquery", "SubqueryBroadcast"):
         return None
     if name.startswith("Scan parquet"):
         ran.files += plan.metrics().apply("numFiles").value()

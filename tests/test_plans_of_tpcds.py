@@ -6,14 +6,13 @@ The queries are of the kinds that lost some of it in TPC-DS; `benchmarks/plans.p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
+from benchmarks.plans import run
 from data_skip import MinMax, Skipping
-from tests.support import Lake, aged, rows_of, settings_of
+from tests.support import Lake, aged, settings_of
 
 TABLES = {
     "plans_sales": "SELECT id, id % 10 AS day, id % 4 AS item, id % 5 AS store, id DIV 100 AS half, id % 7 AS price FROM range(200)",
@@ -26,41 +25,6 @@ YEARLY = """WITH c AS (
 """
 MEANS = "SELECT item, store, avg(price) AS mean FROM plans_sales WHERE price > 1 GROUP BY item, store"
 RARE = "(SELECT count(*) FROM plans_sales WHERE id > 100 AND price > (SELECT avg(price) + 2 FROM plans_returns WHERE id < 50))"
-
-
-@dataclass
-class Ran:
-    """What a query did."""
-
-    files: int = 0
-    exchanges: int = 0  # that were used again
-    subqueries: int = 0
-    pruned: int = 0  # by the broadcast of a join
-
-
-def count(plan: Any, ran: Ran) -> Ran:
-    """Adds what a physical plan did, each part once."""
-    name = plan.nodeName()
-    if name.startswith("AdaptiveSparkPlan"):
-        return count(plan.executedPlan(), ran)
-    if name.endswith("QueryStage"):
-        return count(plan.plan(), ran)
-    if name in ("ReusedExchange", "ReusedSubquery"):
-        ran.exchanges += name == "ReusedExchange"
-        ran.subqueries += name == "ReusedSubquery"
-        return ran
-    ran.pruned += name == "SubqueryBroadcast"
-    if name.startswith("Scan "):
-        ran.files += plan.metrics().apply("numFiles").value()
-    for below in (plan.children(), plan.subqueries()):
-        for i in range(below.size()):
-            count(below.apply(i), ran)
-    return ran
-
-
-def run(frame: DataFrame) -> tuple[Any, Ran]:
-    rows = rows_of(frame)
-    return rows, count(frame._jdf.queryExecution().executedPlan(), Ran())
 
 
 @pytest.fixture(scope="module")
