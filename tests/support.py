@@ -103,7 +103,8 @@ class Lake:
         holding = self.holding(where)
         scans = [] if holding is None else self.skipping.jvm.scans(self.spark.sql(sql))
         if holding is None or not scans or (not self.ran and not self._runs(where)):
-            return self.query(sql, read, errors=errors).scans[-1]
+            scanned = self.query(sql, read, errors=errors).scans
+            return scanned[-1] if scanned else ScanReport("nothing, since no row matches")
         report = self.skipping.decide(listing := Listing.now(scans[-1]))
         assert errors or not report.errors, report.errors
         kept = self._kept(listing)

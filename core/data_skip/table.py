@@ -243,7 +243,7 @@ class Table:
         if not wheres:
             raise DataSkipError("indicators takes the WHEREs of queries, as 'temp > 101'")
         reads = {where: set(self.files(where)) for where in wheres}
-        with disabled(self._spark):
+        with self._jvm.unnoticed(), disabled(self._spark):
             found = matches(frame_of(self._spark, self._source), list(reads))
         return measured(self.name, found, reads)
 

@@ -189,7 +189,7 @@ class _Subject:
         """For each predicate the files that hold a matching row: Spark's answer, without skipping."""
         counts = [F.count_if(F.expr(predicate)).alias(f"p{i}") for i, predicate in enumerate(predicates)]
         try:
-            with self.skipping.disabled():
+            with self.skipping.jvm.unnoticed(), self.skipping.disabled():
                 found = self.frame.groupBy(F.col("_metadata.file_name").alias("file")).agg(*counts).collect()
         except PySparkException as error:
             raise DataSkipError(f"one of the predicates cannot be evaluated on these rows: {first_line(error)}") from error

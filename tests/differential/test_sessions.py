@@ -60,6 +60,7 @@ class Sessions(RuleBasedStateMachine):
         self.opened: dict[tuple[int, int], Table] = {}
         self.write("a.csv", [1])
         self.write("b.csv", [3, 4])
+        self.run(("create", 0, 0, 0, False))
 
     @rule(name=names, values=numbers)
     def write(self, name: str, values: list[int]) -> None:

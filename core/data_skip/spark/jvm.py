@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -54,6 +56,15 @@ class Jvm:
     def last_left_alone(self) -> str:
         """Spark's number of the last query for which skipping was off; "" where there is none."""
         return str(self._rule.lastLeftAlone())
+
+    @contextmanager
+    def unnoticed(self) -> Iterator[None]:
+        """Within, queries for which skipping is off are ours, not the user's."""
+        before = self.last_left_alone()
+        try:
+            yield
+        finally:
+            self._rule.lastLeftAlone(before)
 
     def uninstall(self) -> None:
         """They no longer do."""

@@ -72,6 +72,11 @@ public final class SkippingRule extends Rule {
     return left;
   }
 
+  /** From now on, that is `query`. */
+  public void lastLeftAlone(String query) {
+    left = query;
+  }
+
   /**
    * Whether the user's session has rules of its own beside this one. They may have changed what a plan asks since its scans were wrapped:
    * Spark runs all of them until none changes it, so that scans are then wrapped anew, by the predicates of the last plan.
