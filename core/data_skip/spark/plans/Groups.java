@@ -19,6 +19,8 @@ import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * Operators that take rows together by keys: GROUP BY, DISTINCT, windows with PARTITION BY. A predicate about keys alone is true
@@ -60,6 +62,11 @@ public final class Groups {
   /** Whether no expression tells equal values of a type apart. */
   public static boolean exact(DataType type) {
     if (type instanceof ArrayType) return exact(((ArrayType) type).elementType());
+    if (type instanceof StructType) {
+      StructField[] fields = ((StructType) type).fields();
+      for (int i = 0; i < fields.length; i++) if (!exact(fields[i].dataType())) return false;
+      return true;
+    }
     return type instanceof AtomicType && !(type instanceof FloatType) && !(type instanceof DoubleType) && UnsafeRowUtils.isBinaryStable(type);
   }
 
