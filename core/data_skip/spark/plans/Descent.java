@@ -4,9 +4,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BiFunction;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
@@ -16,7 +19,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 
 /**
  * The way from the root of a plan, and of each of its sub-queries, down to the scans: what is known of the rows at each place.
@@ -37,6 +42,7 @@ public final class Descent {
   public static LogicalPlan rewritten(LogicalPlan plan, BiFunction wrap) {
     Descent descent = new Descent(wrap);
     Place root = descent.place(plan, withoutPruning(plan), null, 0);
+    if (descent.listsOneFolderTwice()) return plan;
     descent.descend();
     return descent.rewritten(root);
   }
@@ -75,6 +81,34 @@ public final class Descent {
     }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) addSubqueries((Expression) children.next(), place);
+  }
+
+  /**
+   * Whether two scans that Spark takes for equal, by their folder, have listed other files: before and after some were added. Spark may give
+   * the rows of the one for those of the other, so that nothing is sure of either.
+   */
+  private boolean listsOneFolderTwice() {
+    Map locations = new HashMap();
+    for (int i = 0; i < places.size(); i++) {
+      LogicalPlan plan = ((Place) places.get(i)).plan;
+      if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) continue;
+      HadoopFsRelation relation = (HadoopFsRelation) ((LogicalRelation) plan).relation();
+      if (!(relation.location() instanceof PartitioningAwareFileIndex)) continue;
+      PartitioningAwareFileIndex known = (PartitioningAwareFileIndex) locations.get(relation);
+      if (known == null) locations.put(relation, relation.location());
+      else if (known != relation.location() && !files(known).equals(files((PartitioningAwareFileIndex) relation.location()))) return true;
+    }
+    return false;
+  }
+
+  private static Set files(PartitioningAwareFileIndex location) {
+    Set result = new HashSet();
+    scala.collection.Iterator files = location.allFiles().iterator();
+    while (files.hasNext()) {
+      FileStatus file = (FileStatus) files.next();
+      result.add(java.util.Arrays.asList(new Object[] {file.getPath(), new Long(file.getLen()), new Long(file.getModificationTime())}));
+    }
+    return result;
   }
 
   /** Highest places first: equal plans are of one height, and all that stands above them is higher. */
