@@ -77,7 +77,9 @@ public final class Descent {
   private void addSubqueries(Expression expression, Place place) {
     if (expression instanceof SubqueryExpression) {
       LogicalPlan query = (LogicalPlan) ((SubqueryExpression) expression).plan();
-      place.subqueries.put(expression, place(query, withoutPruning(query), null, 0));
+      Place repeating = expression instanceof DynamicPruning ? besideSide(place, query) : null;
+      if (repeating != null) place.repeating.put(expression, repeating);
+      else place.subqueries.put(expression, place(query, withoutPruning(query), null, 0));
     }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) addSubqueries((Expression) children.next(), place);
@@ -177,7 +179,7 @@ public final class Descent {
   }
 
   private LogicalPlan withSubqueries(final Place place, LogicalPlan plan) {
-    if (place.subqueries.isEmpty()) return plan;
+    if (place.subqueries.isEmpty() && place.repeating.isEmpty()) return plan;
     return (LogicalPlan) plan.mapExpressions(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object expression) {
@@ -187,10 +189,10 @@ public final class Descent {
   }
 
   private Expression withSubqueries(final Place place, Expression expression) {
-    Place query = (Place) place.subqueries.get(expression);
+    Place beside = (Place) place.repeating.get(expression);
+    Place query = beside == null ? (Place) place.subqueries.get(expression) : beside.parent.child(1 - beside.side);
     if (query != null) {
-      Place repeated = expression instanceof DynamicPruning ? sideOfJoin(place, query.plan) : null;
-      LogicalPlan rewritten = rewritten(repeated == null ? query : repeated);
+      LogicalPlan rewritten = rewritten(query);
       return rewritten == query.plan ? expression : (Expression) ((SubqueryExpression) expression).withNewPlan(rewritten);
     }
     return (Expression) expression.mapChildren(
@@ -201,12 +203,12 @@ public final class Descent {
         });
   }
 
-  /** The side of a join above a place that has the very columns of a plan: no other operator has their ids. */
-  private static Place sideOfJoin(Place place, LogicalPlan plan) {
+  /** The side, that a place is on, of a join whose other side has the very columns of a plan: no other operator has their ids. */
+  private static Place besideSide(Place place, LogicalPlan plan) {
     for (Place at = place; at.parent != null; at = at.parent) {
       if (!(at.parent.plan instanceof Join)) continue;
-      Place other = at.parent.child(1 - at.side);
-      if (other.plan.outputSet().equals(plan.outputSet()) && other.plan.canonicalized().equals(plan.canonicalized())) return other;
+      LogicalPlan other = (LogicalPlan) at.parent.plan.children().apply(1 - at.side);
+      if (other.outputSet().equals(plan.outputSet()) && other.canonicalized().equals(plan.canonicalized())) return at;
     }
     return null;
   }
