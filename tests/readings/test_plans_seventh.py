@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping
 from tests.support import Lake, settings_of
+from tests.test_plans_of_tpcds import run
 
 SORTED = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.adaptive.enabled": "false"}
 FILES = [f"{i}.parquet" for i in range(6)]
@@ -52,6 +53,20 @@ def test_conditions_that_spark_mistakes_for_each_other(sides: Lake, condition: s
             assert sum(scan.files_skipped for scan in sides.query(sql).scans) > 0, sql
 
 
+def test_small_sides_that_spark_mistakes_for_each_other(sides: Lake) -> None:
+    """Spark runs the one for both: what the other says is not what its join is given."""
+    small = Lake(sides.spark, sides.skipping, sides.folder.parent / "small")
+    small.file("0.parquet", {"k": pa.array([1, 5], pa.int32()), "v": pa.array([3, 4], pa.int32())})
+    small.view("small")
+    of_x, of_y = (
+        f"(SELECT v FROM small WHERE exists(zip_with(array(k), array(6 - k), (x, y) -> exists(array(1), z -> z + {variable} > 4)), w -> w))"
+        for variable in "xy"
+    )
+    with settings_of(sides.spark, {"spark.sql.adaptive.enabled": "false"}):
+        for one, other in ((of_x, of_y), (of_y, of_x)):
+            sides.query(f"SELECT id FROM t JOIN {one} d ON t.a = d.v UNION ALL SELECT -id FROM t JOIN {other} d ON t.a = d.v WHERE id > 0")
+
+
 @pytest.mark.parametrize("broadcast", ["-1", "10485760"])
 def test_a_folder_that_was_listed_at_two_moments(sides: Lake, broadcast: str) -> None:
     """Spark gives the rows of the one reading for those of the other: it knows them by their folder."""
@@ -70,6 +85,28 @@ def test_a_folder_that_was_listed_at_two_moments(sides: Lake, broadcast: str) ->
         small.view("earlier")  # of the same files: another reading is not another moment
         again = " UNION ALL ".join(f"SELECT id FROM t JOIN {name} d ON t.a = d.v" for name in ("earlier", "later"))
         assert sum(scan.files_skipped for scan in sides.query(again).scans) > 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("SELECT k, max(a) FROM t WHERE a > (SELECT min(v) - 4 FROM small) GROUP BY k", "WHERE (SELECT min(v) - 4 FROM small) < a"),
+        ("SELECT k, max(a) FROM t WHERE k < a AND a > 3 GROUP BY k", "WHERE 3 < a AND a > k"),
+        ("SELECT t.k, max(a) FROM t JOIN small d ON t.a = d.v - 2 WHERE a < 9 GROUP BY t.k", "JOIN small d ON d.v - 2 = t.a WHERE 9 > a"),
+    ],
+    ids=["sub-query", "filter", "join"],
+)
+def test_what_spark_runs_once_though_it_is_written_in_two_ways(sides: Lake, one: str, other: str) -> None:
+    start = one.index("JOIN" if "JOIN" in other else "WHERE")
+    with settings_of(sides.spark, SORTED):
+        sql = f"{one} UNION ALL {one[:start]}{other}{one[one.index(' GROUP') :]}"
+        with sides.skipping.disabled():
+            rows, plain = run(sides.spark.sql(sql))
+        found, ran = run(sides.spark.sql(sql))
+    assert found == rows
+    assert plain.exchanges
+    assert ran.exchanges >= plain.exchanges
+    assert ran.files <= plain.files
 
 
 def test_what_is_known_of_a_side_that_pruning_repeats(spark: SparkSession, skipping: Skipping, tmp_path: Path) -> None:
