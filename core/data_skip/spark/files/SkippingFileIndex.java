@@ -283,7 +283,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     if (known == null) {
       try {
         Map places = Alike.places(scan.output());
-        Object sure = predicate == null ? null : new HashSet(Alike.ofEach(Plans.conjuncts(predicate), places));
+        Object sure = predicate == null ? null : new HashSet(Alike.toSpark(Plans.conjuncts(predicate), places));
         known = java.util.Arrays.asList(new Object[] {sure, new HashSet(RuntimeFilter.alike(runtimeFilters, places))});
       } catch (Throwable unknown) {
         known = new Object(); // equals no other

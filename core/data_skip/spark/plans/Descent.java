@@ -4,9 +4,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BiFunction;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
@@ -16,7 +19,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 
 /**
  * The way from the root of a plan, and of each of its sub-queries, down to the scans: what is known of the rows at each place.
@@ -37,6 +42,7 @@ public final class Descent {
   public static LogicalPlan rewritten(LogicalPlan plan, BiFunction wrap) {
     Descent descent = new Descent(wrap);
     Place root = descent.place(plan, withoutPruning(plan), null, 0);
+    if (descent.listsOneFolderTwice()) return plan;
     descent.descend();
     return descent.rewritten(root);
   }
@@ -71,10 +77,40 @@ public final class Descent {
   private void addSubqueries(Expression expression, Place place) {
     if (expression instanceof SubqueryExpression) {
       LogicalPlan query = (LogicalPlan) ((SubqueryExpression) expression).plan();
-      place.subqueries.put(expression, place(query, withoutPruning(query), null, 0));
+      Place repeating = expression instanceof DynamicPruning ? besideSide(place, query) : null;
+      if (repeating != null) place.repeating.put(expression, repeating);
+      else place.subqueries.put(expression, place(query, withoutPruning(query), null, 0));
     }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) addSubqueries((Expression) children.next(), place);
+  }
+
+  /**
+   * Whether two scans that Spark takes for equal, by their folder, have listed other files: before and after some were added. Spark may give
+   * the rows of the one for those of the other, so that nothing is sure of either.
+   */
+  private boolean listsOneFolderTwice() {
+    Map locations = new HashMap();
+    for (int i = 0; i < places.size(); i++) {
+      LogicalPlan plan = ((Place) places.get(i)).plan;
+      if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) continue;
+      HadoopFsRelation relation = (HadoopFsRelation) ((LogicalRelation) plan).relation();
+      if (!(relation.location() instanceof PartitioningAwareFileIndex)) continue;
+      PartitioningAwareFileIndex known = (PartitioningAwareFileIndex) locations.get(relation);
+      if (known == null) locations.put(relation, relation.location());
+      else if (known != relation.location() && !files(known).equals(files((PartitioningAwareFileIndex) relation.location()))) return true;
+    }
+    return false;
+  }
+
+  private static Set files(PartitioningAwareFileIndex location) {
+    Set result = new HashSet();
+    scala.collection.Iterator files = location.allFiles().iterator();
+    while (files.hasNext()) {
+      FileStatus file = (FileStatus) files.next();
+      result.add(java.util.Arrays.asList(new Object[] {file.getPath(), new Long(file.getLen()), new Long(file.getModificationTime())}));
+    }
+    return result;
   }
 
   /** Highest places first: equal plans are of one height, and all that stands above them is higher. */
@@ -143,7 +179,7 @@ public final class Descent {
   }
 
   private LogicalPlan withSubqueries(final Place place, LogicalPlan plan) {
-    if (place.subqueries.isEmpty()) return plan;
+    if (place.subqueries.isEmpty() && place.repeating.isEmpty()) return plan;
     return (LogicalPlan) plan.mapExpressions(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object expression) {
@@ -153,10 +189,10 @@ public final class Descent {
   }
 
   private Expression withSubqueries(final Place place, Expression expression) {
-    Place query = (Place) place.subqueries.get(expression);
+    Place beside = (Place) place.repeating.get(expression);
+    Place query = beside == null ? (Place) place.subqueries.get(expression) : beside.parent.child(1 - beside.side);
     if (query != null) {
-      Place repeated = expression instanceof DynamicPruning ? sideOfJoin(place, query.plan) : null;
-      LogicalPlan rewritten = rewritten(repeated == null ? query : repeated);
+      LogicalPlan rewritten = rewritten(query);
       return rewritten == query.plan ? expression : (Expression) ((SubqueryExpression) expression).withNewPlan(rewritten);
     }
     return (Expression) expression.mapChildren(
@@ -167,12 +203,12 @@ public final class Descent {
         });
   }
 
-  /** The side of a join above a place that has the very columns of a plan: no other operator has their ids. */
-  private static Place sideOfJoin(Place place, LogicalPlan plan) {
+  /** The side, that a place is on, of a join whose other side has the very columns of a plan: no other operator has their ids. */
+  private static Place besideSide(Place place, LogicalPlan plan) {
     for (Place at = place; at.parent != null; at = at.parent) {
       if (!(at.parent.plan instanceof Join)) continue;
-      Place other = at.parent.child(1 - at.side);
-      if (other.plan.outputSet().equals(plan.outputSet()) && other.plan.canonicalized().equals(plan.canonicalized())) return other;
+      LogicalPlan other = (LogicalPlan) at.parent.plan.children().apply(1 - at.side);
+      if (other.outputSet().equals(plan.outputSet()) && other.canonicalized().equals(plan.canonicalized())) return at;
     }
     return null;
   }

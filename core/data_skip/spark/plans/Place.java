@@ -14,6 +14,7 @@ public final class Place {
   public final int side; // which of the parent's children
   public final List children = new ArrayList();
   public final Map subqueries = new IdentityHashMap(); // its SubqueryExpressions -> the roots of their plans
+  public final Map repeating = new IdentityHashMap(); // those that repeat the other side of a join -> the place on this side of it
   public int height;
   public PushedDown given = PushedDown.NOTHING; // what is known of its rows by what stands above it
   public LogicalPlan rewritten;

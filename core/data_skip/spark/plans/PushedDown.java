@@ -76,7 +76,7 @@ public final class PushedDown {
   /** What of it is known as well of the rows of an equal plan. The places of attributes are those in the output of each plan. */
   public PushedDown among(PushedDown other, Map places, Map otherPlaces) {
     return new PushedDown(
-        kept(predicates, Alike.ofEach(predicates, places), Alike.ofEach(other.predicates, otherPlaces)),
+        kept(predicates, Alike.exactly(predicates, places), Alike.exactly(other.predicates, otherPlaces)),
         kept(runtimeFilters, RuntimeFilter.alike(runtimeFilters, places), RuntimeFilter.alike(other.runtimeFilters, otherPlaces)));
   }
 

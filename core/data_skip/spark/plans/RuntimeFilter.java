@@ -196,7 +196,9 @@ public final class RuntimeFilter {
     Map all = new HashMap(places);
     scala.collection.immutable.Seq output = other.output();
     for (int i = 0; !scalar && i < output.size(); i++) all.put(((Attribute) output.apply(i)).exprId(), new Integer(OTHER_SIDE + i));
-    return java.util.Arrays.asList(new Object[] {Boolean.valueOf(scalar), other.canonicalized(), new HashSet(Alike.ofEach(conditions, all))});
+    // What compares with a sub-query is a filter of Spark's as well, at the scan; the conditions of a join are tested above its exchanges.
+    List forms = scalar ? Alike.toSpark(conditions, all) : Alike.exactly(conditions, all);
+    return java.util.Arrays.asList(new Object[] {Boolean.valueOf(scalar), other.canonicalized(), new HashSet(forms)});
   }
 
   /** Runs the small side: what its rows say of the scan's, as a predicate of the scan alone; null where they say nothing. */

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
 import org.apache.spark.sql.catalyst.expressions.Multiply;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
@@ -203,6 +204,7 @@ public final class SmallSide {
     if (expression instanceof PythonUDF) return "it calls a Python function";
     if (expression instanceof PlanExpression) return "it holds a sub-query";
     if (Plans.dependsOnOtherRows(expression)) return "which rows are nearest may differ";
+    if (expression instanceof LambdaFunction && callsFunctions(expression)) return "Spark may take a function in a function for another, and run that";
     if (expression instanceof AggregateExpression && !exact(((AggregateExpression) expression).aggregateFunction())) {
       return "an aggregate may depend on the order of rows";
     }
@@ -212,6 +214,16 @@ public final class SmallSide {
       if (why != null) return why;
     }
     return null;
+  }
+
+  /** Whether a function calls another one for each element of an array or map: see Alike. */
+  private static boolean callsFunctions(Expression function) {
+    scala.collection.Iterator children = function.children().iterator();
+    while (children.hasNext()) {
+      Expression child = (Expression) children.next();
+      if (child instanceof LambdaFunction || callsFunctions(child)) return true;
+    }
+    return false;
   }
 
   /** Whether an aggregate is the same in any order of the rows, but for the sign of a zero. */
