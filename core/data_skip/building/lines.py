@@ -7,6 +7,8 @@ univocity's parser, to which Spark gives one line after the other, tells values 
 - by the columns that a query asks for. It passes over quoted text that is left out by looking for a quote with no escape before it. That
   goes too far where the escape is escaped itself, as in `"a\\\\"`, and, where quotes escape quotes, if all of the text is quotes: `""`.
 
+And a header behind comments is one only in the first part of its file.
+
 Values do not show it: of the text `2024-01-02T\\` a date is left. So lines are looked at as they lie.
 """
 
@@ -42,8 +44,27 @@ def files_with(lines: DataFrame, number: str, odd: Sequence[Odd]) -> set[int]:
     """The numbers of the files with an odd line."""
     line = named(LINE)
     found = reduce(or_, (line.contains(characters) & line.rlike(pattern) for characters, pattern in odd))
-    files = lines.where(found).agg(F.collect_set(named(number))).first()
+    return _numbers(lines.where(found), number)
+
+
+def files_with_header(lines: DataFrame, number: str, reader: Mapping[str, Any]) -> set[int]:
+    """The numbers of the files that have a header in the first of the parts in which they are read: they surely have."""
+    first = lines.metadataColumn("_metadata")["file_block_start"] == 0
+    return _numbers(lines.where(first & named(LINE).rlike(_header(reader))), number)
+
+
+def _numbers(lines: DataFrame, number: str) -> set[int]:
+    files = lines.agg(F.collect_set(named(number))).first()
     return set(files[0]) if files else set()
+
+
+def _header(reader: Mapping[str, Any]) -> str:
+    """What is found in a line that is neither blank nor a comment; of bytes that are no UTF-8 nothing is told."""
+    comment = reader["options"].get("comment", "")
+    if comment and not (comment.isascii() or encoding_of(reader).lower() in ("utf-8", "utf8")):
+        return "(?!)"
+    unless = f"(?!{_text(comment, '')})" if comment else ""
+    return rf"\A[{_BLANK}\x{{FFFD}}]*+{unless}[^{_BLANK}\x{{FFFD}}]"
 
 
 def odd_lines(reader: Mapping[str, Any]) -> list[Odd]:
