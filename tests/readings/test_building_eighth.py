@@ -49,6 +49,17 @@ def test_files_that_are_surely_the_same_may_be_cut_otherwise(lake: Lake) -> None
         lake.query("SELECT count(*) FROM t WHERE a = 'x'", read=["a.csv", "new.csv", "small.csv"])
 
 
+def test_refused_files_may_be_cut_otherwise(lake: Lake) -> None:
+    """What a malformed record gives, and text that another query passes over otherwise, depends on no other line."""
+    lake.text("malformed.csv", "x,1,2,3\n" * 20_000)
+    lake.text("quoted.csv", '"x\\\\",1\n' * 30_000)
+    lake.text("plain.csv", "y,2\n" * 60_000)
+    assert lake.table(**CSV).create_index(ValueList("a")).files_refused == 2
+    with settings_of(lake.spark, PARTS):
+        lake.view(**CSV)
+        lake.query("SELECT count(*) FROM t WHERE a = 'x'", read=["malformed.csv", "quoted.csv"])
+
+
 def test_which_partitions_are_read_may_be_known_later(lake: Lake) -> None:
     """A join chooses partitions once it runs: how large the parts are then is not known while files are chosen."""
     for p, name, text in ((1, "odd.csv", MARKED), (1, "plain.csv", "y,2\n" * 60_000), (2, "large.csv", "y,2\n" * 900_000)):

@@ -238,15 +238,14 @@ def _read(
     parts = smallest_parts(frame.sparkSession, largest) if header_may_move(reader) else nullcontext(False)
     rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
     odd = odd_lines(reader)
-    odd = odd_lines(reader)
     with parts as smaller:
         found = collect(rows, indexes, failures)
-        lines = target.jvm.lines(state.frame, listing.java, LINE, FILE, encoding_of(reader)) if odd or smaller else None
-        doubted = files_with(lines, FILE, odd) if lines and odd else set()
-        if lines and smaller:
-            doubted |= found.keys() - files_with_header(lines, FILE, reader)
-    for number in doubted & found.keys():
-        found[number].refused = True
+        if odd or smaller:
+            lines = target.jvm.lines(state.frame, listing.java, LINE, FILE, encoding_of(reader))
+            doubted, unsteady = files_with(lines, FILE, reader) if odd else (set(), set())
+            unsteady |= found.keys() - files_with_header(lines, FILE, reader) if smaller else set()
+            for number in found.keys() & (doubted | unsteady):
+                found[number].refused, found[number].unsteady = True, number in unsteady
     if doubtful:
         forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths)
     report.unknown |= {str(index): error for index, error in failures.items()}
@@ -280,7 +279,7 @@ def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequ
         if why:
             report.unknown.setdefault(str(index), why)
         columns[definition_field(index.column, type_, binding.definition)] = column
-    counts = [None if file.refused else file.rows for _, file in rows]  # what may be others where the file is cut into other parts
+    counts = [None if file.unsteady else file.rows for _, file in rows]
     store.append([key for key, _ in rows], counts, columns)
 
 

@@ -20,7 +20,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from data_skip.building.collect import named
@@ -40,22 +40,22 @@ def encoding_of(reader: Mapping[str, Any]) -> str:
     return str(options.get("encoding", options.get("charset", "UTF-8")))
 
 
-def files_with(lines: DataFrame, number: str, odd: Sequence[Odd]) -> set[int]:
-    """The numbers of the files with an odd line."""
+def files_with(lines: DataFrame, number: str, reader: Mapping[str, Any]) -> tuple[set[int], set[int]]:
+    """The numbers of the files with an odd line, and of those with one that depends on where a part begins."""
+    of_parts = F.max(_in_line(odd_lines(reader, of_parts=True)))
+    found = lines.where(_in_line(odd_lines(reader))).groupBy(named(number)).agg(of_parts).collect()
+    return {file for file, _ in found}, {file for file, depends in found if depends}
+
+
+def _in_line(odd: Sequence[Odd]) -> Column:
     line = named(LINE)
-    found = reduce(or_, (line.contains(characters) & line.rlike(pattern) for characters, pattern in odd))
-    return _numbers(lines.where(found), number)
+    return reduce(or_, (line.contains(characters) & line.rlike(pattern) for characters, pattern in odd), F.lit(False))
 
 
 def files_with_header(lines: DataFrame, number: str, reader: Mapping[str, Any]) -> set[int]:
     """The numbers of the files that have a header in the first of the parts in which they are read: they surely have."""
     first = lines.metadataColumn("_metadata")["file_block_start"] == 0
-    return _numbers(lines.where(first & named(LINE).rlike(_header(reader))), number)
-
-
-def _numbers(lines: DataFrame, number: str) -> set[int]:
-    files = lines.agg(F.collect_set(named(number))).first()
-    return set(files[0]) if files else set()
+    return {file for (file,) in lines.where(first & named(LINE).rlike(_header(reader))).select(named(number)).distinct().collect()}
 
 
 def _header(reader: Mapping[str, Any]) -> str:
@@ -67,8 +67,8 @@ def _header(reader: Mapping[str, Any]) -> str:
     return rf"\A[{_BLANK}\x{{FFFD}}]*+{unless}[^{_BLANK}\x{{FFFD}}]"
 
 
-def odd_lines(reader: Mapping[str, Any]) -> list[Odd]:
-    """Of which lines nothing is sure."""
+def odd_lines(reader: Mapping[str, Any], of_parts: bool = False) -> list[Odd]:
+    """Of which lines nothing is sure; of_parts: since that depends on what was read before, and so on where a part of the file begins."""
     if reader["format"] != "csv" or not is_cut_into_lines(reader):
         return []
     options = reader["options"]
@@ -92,7 +92,7 @@ def odd_lines(reader: Mapping[str, Any]) -> list[Odd]:
         found.append((separator[:1], rf"{begins}[{_BLANK}]++\z"))
     if len(options.get("linesep", "")) > 1:
         found.append(("\n", r"\n"))
-    if leaves_out_columns(reader):
+    if leaves_out_columns(reader) and not of_parts:
         found += _unlike_if_left_out(quote, escape, escapes, rf"(?:{begins}|[{_BLANK}])" if leading else begins, zeros)
     return found
 
