@@ -17,7 +17,7 @@ from data_skip.building.binding import Binding
 from data_skip.building.collect import FILE, Collected, collect, with_expressions
 from data_skip.building.doubts import fields_held, forget_lacking, times_of_text, undated
 from data_skip.building.lifting import lift
-from data_skip.building.lines import LINE, encoding_of, files_with, odd_lines
+from data_skip.building.lines import LINE, encoding_of, files_with, files_with_header, odd_lines
 from data_skip.building.progress import progress_bar
 from data_skip.building.source import TableState
 from data_skip.clause import Mask
@@ -235,14 +235,17 @@ def _read(
     doubtful = fields_held(frame, bindings)
     largest = max(size for (size, _), chosen in zip(listing.identities, wanted, strict=True) if chosen)
     # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
-    parts = smallest_parts(frame.sparkSession, largest) if header_may_move(reader) else nullcontext()
+    parts = smallest_parts(frame.sparkSession, largest) if header_may_move(reader) else nullcontext(False)
     rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
-    with parts:
+    odd = odd_lines(reader)
+    with parts as smaller:
         found = collect(rows, indexes, failures)
-    if odd := odd_lines(reader):
-        lines = target.jvm.lines(state.frame, listing.java, LINE, FILE, encoding_of(reader))
-        for number in files_with(lines, FILE, odd) & found.keys():
-            found[number].refused = True
+        if odd or smaller:
+            lines = target.jvm.lines(state.frame, listing.java, LINE, FILE, encoding_of(reader))
+            doubted, unsteady = files_with(lines, FILE, reader) if odd else (set(), set())
+            unsteady |= found.keys() - files_with_header(lines, FILE, reader) if smaller else set()
+            for number in found.keys() & (doubted | unsteady):
+                found[number].refused, found[number].unsteady = True, number in unsteady
     if doubtful:
         forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths)
     report.unknown |= {str(index): error for index, error in failures.items()}
@@ -276,7 +279,8 @@ def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequ
         if why:
             report.unknown.setdefault(str(index), why)
         columns[definition_field(index.column, type_, binding.definition)] = column
-    store.append([key for key, _ in rows], [file.rows for _, file in rows], columns)
+    counts = [None if file.unsteady else file.rows for _, file in rows]
+    store.append([key for key, _ in rows], counts, columns)
 
 
 def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.Array, str]:

@@ -7,6 +7,8 @@ univocity's parser, to which Spark gives one line after the other, tells values 
 - by the columns that a query asks for. It passes over quoted text that is left out by looking for a quote with no escape before it. That
   goes too far where the escape is escaped itself, as in `"a\\\\"`, and, where quotes escape quotes, if all of the text is quotes: `""`.
 
+And a header behind comments is one only in the first part of its file.
+
 Values do not show it: of the text `2024-01-02T\\` a date is left. So lines are looked at as they lie.
 """
 
@@ -18,7 +20,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from data_skip.building.collect import named
@@ -38,16 +40,35 @@ def encoding_of(reader: Mapping[str, Any]) -> str:
     return str(options.get("encoding", options.get("charset", "UTF-8")))
 
 
-def files_with(lines: DataFrame, number: str, odd: Sequence[Odd]) -> set[int]:
-    """The numbers of the files with an odd line."""
+def files_with(lines: DataFrame, number: str, reader: Mapping[str, Any]) -> tuple[set[int], set[int]]:
+    """The numbers of the files with an odd line, and of those with one that depends on where a part begins."""
+    of_parts = F.max(_in_line(odd_lines(reader, of_parts=True)))
+    found = lines.where(_in_line(odd_lines(reader))).groupBy(named(number)).agg(of_parts).collect()
+    return {file for file, _ in found}, {file for file, depends in found if depends}
+
+
+def _in_line(odd: Sequence[Odd]) -> Column:
     line = named(LINE)
-    found = reduce(or_, (line.contains(characters) & line.rlike(pattern) for characters, pattern in odd))
-    files = lines.where(found).agg(F.collect_set(named(number))).first()
-    return set(files[0]) if files else set()
+    return reduce(or_, (line.contains(characters) & line.rlike(pattern) for characters, pattern in odd), F.lit(False))
 
 
-def odd_lines(reader: Mapping[str, Any]) -> list[Odd]:
-    """Of which lines nothing is sure."""
+def files_with_header(lines: DataFrame, number: str, reader: Mapping[str, Any]) -> set[int]:
+    """The numbers of the files that have a header in the first of the parts in which they are read: they surely have."""
+    first = lines.metadataColumn("_metadata")["file_block_start"] == 0
+    return {file for (file,) in lines.where(first & named(LINE).rlike(_header(reader))).select(named(number)).distinct().collect()}
+
+
+def _header(reader: Mapping[str, Any]) -> str:
+    """What is found in a line that is neither blank nor a comment; of bytes that are no UTF-8 nothing is told."""
+    comment = reader["options"].get("comment", "")
+    if comment and not (comment.isascii() or encoding_of(reader).lower() in ("utf-8", "utf8")):
+        return "(?!)"
+    unless = f"(?!{_text(comment, '')})" if comment else ""
+    return rf"\A[{_BLANK}\x{{FFFD}}]*+{unless}[^{_BLANK}\x{{FFFD}}]"
+
+
+def odd_lines(reader: Mapping[str, Any], of_parts: bool = False) -> list[Odd]:
+    """Of which lines nothing is sure; of_parts: since that depends on what was read before, and so on where a part of the file begins."""
     if reader["format"] != "csv" or not is_cut_into_lines(reader):
         return []
     options = reader["options"]
@@ -71,7 +92,7 @@ def odd_lines(reader: Mapping[str, Any]) -> list[Odd]:
         found.append((separator[:1], rf"{begins}[{_BLANK}]++\z"))
     if len(options.get("linesep", "")) > 1:
         found.append(("\n", r"\n"))
-    if leaves_out_columns(reader):
+    if leaves_out_columns(reader) and not of_parts:
         found += _unlike_if_left_out(quote, escape, escapes, rf"(?:{begins}|[{_BLANK}])" if leading else begins, zeros)
     return found
 

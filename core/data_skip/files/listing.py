@@ -66,6 +66,10 @@ class Listing:
         """Takes away all files but those chosen."""
         self.java.keepOnly(chosen.astype("uint8").tobytes())
 
+    def cuts_otherwise(self) -> bool:
+        """Whether Spark cuts a file that may give other rows then into other parts, since files were taken away."""
+        return bool(self.scan.java.cutsOtherwise(self.java))
+
     @property
     def keep(self) -> Mask:
         """Which of `paths` are to be read."""
@@ -101,10 +105,19 @@ class ListedVersions:
         """For each file version the number of its directory (see `Listing.partition_values`); -1 where it is not listed."""
         return np.frombuffer(bytes(self._java.directories(self.count)), dtype=">i4").astype(np.int32)
 
+    def steady(self, versions: Mask) -> None:
+        """Notes that listed file versions give the same rows, however Spark cuts them into parts."""
+        self._java.steady(_bits(versions))
+
     def skip(self, versions: Mask) -> Mask:
         """Takes away listed file versions from the listing. A file that has changed since it was listed stays; returns those taken away."""
-        changed = self._java.skip(np.packbits(versions, bitorder="little").tobytes())
+        changed = self._java.skip(_bits(versions))
         return versions & ~_flags(changed, self.count)
+
+
+def _bits(flags: Mask) -> bytes:
+    """An array as the bits of a java.util.BitSet."""
+    return np.packbits(flags, bitorder="little").tobytes()
 
 
 def _flags(bits: bytes, count: int) -> Mask:

@@ -25,8 +25,9 @@ from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition
-from data_skip.store.reader import Reading, difference
+from data_skip.store.reader import CUT_MATTERS, Reading, difference
 
+_CUT_OTHERWISE = "nothing is skipped: a large file that is new, or has lines of which nothing is sure, would be cut into other parts"
 _MOST_ADVICE = 10  # leaves of a scan of which a report says which indexes would serve them: all filters are asked of each
 Find = Callable[[Sequence[str]], list[tuple[str, Snapshot]]]
 
@@ -79,10 +80,14 @@ def decide_once(listing: Listing, find: Find, knowledge: Knowledge) -> ScanRepor
         found = find(scan.roots)
         if not found:
             report.notes.append(f"no index at {scan.roots[0]}: skipping.table({scan.roots[0]!r}).create_index(...) makes one")
-        for root, snapshot in found:
-            verdict = _judge(listing, root, snapshot, knowledge, report.notes, deadline)
-            skipped = verdict.listed.skip(verdict.skippable)
-            _explain(report, verdict, skipped, scan, knowledge)
+        verdicts = [_judge(listing, root, snapshot, knowledge, report.notes, deadline) for root, snapshot in found]
+        skipped = [verdict.listed.skip(verdict.skippable) for verdict in verdicts]
+        if scan.description["format"] in CUT_MATTERS and any(map(np.any, skipped)) and _cut_otherwise(listing, verdicts):
+            listing.keep_all()
+            skipped = [np.zeros_like(versions) for versions in skipped]
+            report.notes.append(_CUT_OTHERWISE)
+        for verdict, versions in zip(verdicts, skipped, strict=True):
+            _explain(report, verdict, versions, scan, knowledge)
         report.notes += filter(None, [deadline.note])
     except Exception as error:  # the law: whatever fails, keeps the files
         listing.keep_all()
@@ -90,6 +95,14 @@ def decide_once(listing: Listing, find: Find, knowledge: Knowledge) -> ScanRepor
         report.errors.append(f"{type(error).__name__}: {error}")
     report.milliseconds = (perf_counter() - start) * 1000
     return report
+
+
+def _cut_otherwise(listing: Listing, verdicts: Sequence[Verdict]) -> bool:
+    """Whether a file that is left gives other rows than with all files, perhaps: one of which nothing is sure, cut into other parts."""
+    for verdict in verdicts:
+        if verdict.decision.same_reader:
+            verdict.listed.steady(~np.isnan(verdict.snapshot.row_counts.astype(float)))
+    return listing.cuts_otherwise()
 
 
 def unprofitable(listing: Listing, find: Find, knowledge: Knowledge) -> list[str]:

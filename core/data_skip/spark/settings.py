@@ -37,16 +37,19 @@ def disabled(spark: SparkSession) -> Iterator[None]:
 
 
 @contextmanager
-def smallest_parts(spark: SparkSession, largest: int) -> Iterator[None]:
-    """Within, files of up to `largest` bytes are cut into parts as small as the session's settings allow for any number of files."""
+def smallest_parts(spark: SparkSession, largest: int) -> Iterator[bool]:
+    """Within, files of up to `largest` bytes are cut into parts as small as the session's settings allow for any number of files.
+
+    Gives whether they are cut at all.
+    """
     key, conf = "spark.sql.files.maxPartitionBytes", spark._jsparkSession.sessionState().conf()
     least, was_set, before = min(conf.filesMaxPartitionBytes(), conf.filesOpenCostInBytes()), conf.contains(key), spark.conf.get(key)
     if largest <= least:
-        yield
+        yield False
         return
     spark.conf.set(key, str(least))
     try:
-        yield
+        yield True
     finally:
         if was_set:
             spark.conf.set(key, str(before))

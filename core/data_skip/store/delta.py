@@ -3,7 +3,7 @@
     path               string   relative to the table's root, escaped as in a URI
     size               long     bytes
     modification_time  long     milliseconds since 1970
-    row_count          long
+    row_count          long     null where it may change with how the file is cut into parts
     min_max__temp      struct<min: double, ...>     the definition of the index, as JSON, in the column's metadata
     ...
 

@@ -15,6 +15,7 @@ from data_skip.store.settings import FIRST_PART, HADOOP, SQL, SYSTEMS, ZONE, ZON
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text")
 BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
 WITH_MALFORMED = ("csv", "json")
+CUT_MATTERS = ("csv",)  # of these a file may give other rows where Spark cuts it into other parts
 
 # Options that choose files or only say how a schema is inferred: they do not change what a row holds.
 _WITHOUT_EFFECT = frozenset(
@@ -28,7 +29,7 @@ _FLAGS = ("header", "multiline", "wholetext", "positionalfieldmatching", "orc.fo
 _DEFAULTS = {("wholetext", "false")}  # that PySpark's spark.read.text sets, and other ways to read text leave out
 _CORRUPT = "columnNameOfCorruptRecord"
 _DEFAULT = "(default)"
-_DOUBTS = 2  # of the rules by which files of text are refused (building/doubts.py, lines.py): records by other rules may say too much
+_DOUBTS = 3  # of the rules by which files of text are refused (building/doubts.py, lines.py): records by other rules may say too much
 _POSITIONAL_ORC = "orc.force.positional.evolution"
 _POLICY = f"{SQL}legacy.timeParserPolicy"
 _FORMATS = ("dateformat", "timestampformat", "timestampntzformat")

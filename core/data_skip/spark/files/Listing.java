@@ -21,6 +21,7 @@ public final class Listing {
   private final scala.collection.immutable.Seq directories;
   private final List files = new ArrayList();
   private final byte[] keep;
+  private final BitSet steady = new BitSet(); // files that give the same rows, however they are cut into parts
 
   /** @param scan the FileIndex that gave these directories, for Python to ask. */
   public Listing(FileIndex scan, SparkSession session, scala.collection.immutable.Seq directories) {
@@ -119,6 +120,19 @@ public final class Listing {
     System.arraycopy(chosen, 0, keep, 0, keep.length);
   }
 
+  public scala.collection.immutable.Seq directories() {
+    return directories;
+  }
+
+  /** The paths of files of more than some bytes that are to be read, and may give other rows where they are cut into other parts. */
+  public List unsteady(long bytes) {
+    List result = new ArrayList();
+    for (int i = 0; i < keep.length; i++) {
+      if (keep[i] == 1 && !steady.get(i) && file(i).getLen() > bytes) result.add(file(i).getPath());
+    }
+    return result;
+  }
+
   /** The directories with only those files that are to be read. */
   public scala.collection.immutable.Seq kept() {
     List result = new ArrayList();
@@ -197,6 +211,12 @@ public final class Listing {
       ByteBuffer buffer = ByteBuffer.allocate(4 * count);
       buffer.asIntBuffer().put(result);
       return buffer.array();
+    }
+
+    /** Notes that the listed files whose bit is set give the same rows, however they are cut into parts. */
+    public void steady(byte[] versions) {
+      BitSet found = BitSet.valueOf(versions);
+      for (int i = 0; i < slots.length; i++) if (slots[i] >= 0 && found.get(slots[i])) steady.set(i);
     }
 
     /** Takes away the listed files whose bit is set, unless they have changed since they were listed. Returns the bits of those that have. */

@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.FilePartition$;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.internal.SQLConf$;
@@ -141,6 +142,24 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
       if (onPartitionsOnly((Expression) parts.get(i))) partitionFilters.add(parts.get(i));
     }
     return new Listing(this, session(), wrapped.listFiles(Plans.seq(partitionFilters), Plans.noFilters()));
+  }
+
+  /**
+   * Whether a file that may give other rows then is cut into other parts once files are taken away: the more bytes Spark reads, the larger
+   * are the parts. Which folders are read may be known later only, where a join chooses partitions.
+   */
+  public boolean cutsOtherwise(Listing listing) {
+    boolean all = partitionSchema().isEmpty();
+    long size = partSize(all ? listing.kept() : Plans.seq(new ArrayList()));
+    if (all && size == partSize(listing.directories())) return false;
+    scala.collection.immutable.Map options = relation.options();
+    List paths = listing.unsteady(size);
+    for (int i = 0; i < paths.size(); i++) if (relation.fileFormat().isSplitable(session(), options, (Path) paths.get(i))) return true;
+    return false;
+  }
+
+  private long partSize(scala.collection.immutable.Seq directories) {
+    return FilePartition$.MODULE$.maxSplitBytes(session(), directories);
   }
 
   private boolean onPartitionsOnly(Expression part) {
