@@ -25,7 +25,7 @@ from data_skip.store.delta import DeltaStore
 from data_skip.table import Table
 from tests.support import aged, files_read
 
-ORDERS = max(1, int(os.environ.get("DATA_SKIP_EXAMPLES", "500")) // 50)
+ORDERS = max(1, int(os.environ.get("DATA_SKIP_EXAMPLES", "500")) // 125)
 STEPS = 12
 INDEXES: list[Index] = [MinMax("x"), ValueList("x"), ValueList("s")]
 READERS: list[dict[str, str]] = [{"header": "true"}, {"header": "false"}]  # a header is a row of NULL and "s" for the second

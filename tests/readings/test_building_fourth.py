@@ -125,7 +125,7 @@ def test_the_parts_of_a_file_depend_on_how_many_there_are(lake: Lake) -> None:
         lake.text("c.csv", "name,v\nr,5\n")
         lake.skipping.table(str(lake.folder)).refresh()
         lake.view(**reader, **options)
-        lake.query("SELECT * FROM t WHERE name = 'name'", read=["a.csv"])
-        lake.query("SELECT * FROM t WHERE name = 'other'", read=[])
+        for where in ("name = 'name'", "name = 'other'"):  # without c.csv, a.csv would be cut otherwise: see test_building_eighth.py
+            lake.query(f"SELECT * FROM t WHERE {where}", read=["a.csv", "c.csv"])
     with settings_of(lake.spark, {cost: "0"}), pytest.raises(DataSkipError, match="may cut a CSV file before its header"):
         lake.index(ValueList("v"), options=options, **reader)
