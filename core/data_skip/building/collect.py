@@ -32,10 +32,10 @@ class Collected:
 
     rows: int = 0
     refused: bool = False
-    unsteady: bool = False  # what it gives may depend on how it is cut into parts
     undated: bool = False  # some of its times may have been read as ones of the day of collecting
     held: list[bool] = field(default_factory=list)  # of what `with_expressions` was given, whether some row has it
     records: list[Record | None] = field(default_factory=list)
+    unsteady: bool = False  # what it gives may depend on how it is cut into parts
 
 
 def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -> dict[int, Collected]:
@@ -52,7 +52,7 @@ def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -
             failures.setdefault(indexes[i], error)
         file = found.get(piece["file"])
         if file is None:
-            found[piece["file"]] = Collected(piece["rows"], piece["refused"], False, piece["undated"], piece["held"], records)
+            found[piece["file"]] = Collected(piece["rows"], piece["refused"], piece["undated"], piece["held"], records)
         else:
             file.rows += piece["rows"]
             file.refused |= piece["refused"]

@@ -242,7 +242,7 @@ def _read(
         found = collect(rows, indexes, failures)
         if odd or smaller:
             lines = target.jvm.lines(state.frame, listing.java, LINE, FILE, encoding_of(reader))
-            doubted, unsteady = files_with(lines, FILE, reader) if odd else (set(), set())
+            doubted, unsteady = files_with(lines, FILE, odd, odd_lines(reader, of_parts=True)) if odd else (set(), set())
             unsteady |= found.keys() - files_with_header(lines, FILE, reader) if smaller else set()
             for number in found.keys() & (doubted | unsteady):
                 found[number].refused, found[number].unsteady = True, number in unsteady

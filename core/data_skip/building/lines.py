@@ -40,10 +40,9 @@ def encoding_of(reader: Mapping[str, Any]) -> str:
     return str(options.get("encoding", options.get("charset", "UTF-8")))
 
 
-def files_with(lines: DataFrame, number: str, reader: Mapping[str, Any]) -> tuple[set[int], set[int]]:
-    """The numbers of the files with an odd line, and of those with one that depends on where a part begins."""
-    of_parts = F.max(_in_line(odd_lines(reader, of_parts=True)))
-    found = lines.where(_in_line(odd_lines(reader))).groupBy(named(number)).agg(of_parts).collect()
+def files_with(lines: DataFrame, number: str, odd: Sequence[Odd], of_parts: Sequence[Odd]) -> tuple[set[int], set[int]]:
+    """The numbers of the files with an odd line, and of those with one that depends on where a part begins: see `odd_lines`."""
+    found = lines.where(_in_line(odd)).groupBy(named(number)).agg(F.max(_in_line(of_parts))).collect()
     return {file for file, _ in found}, {file for file, depends in found if depends}
 
 

@@ -44,9 +44,8 @@ class Decision:
 def generate_clause(predicate: Expression, indexes: Indexes, filters: Filters, deadline: Deadline | None = None) -> Decision:
     """A clause that represents the predicate (theorem 16), from the filters' clauses for its nodes that the deadline leaves time for."""
     decision = Decision(ALWAYS_TRUE, indexes, deadline or Deadline(math.inf))
-    apart = Decision(
-        ALWAYS_TRUE, indexes, decision.deadline, errors=decision.errors
-    )  # for the leaves of implied predicates, which the user has not written
+    # For the leaves of implied predicates, which the user has not written.
+    apart = Decision(ALWAYS_TRUE, indexes, decision.deadline, errors=decision.errors)
 
     def implied(other: Expression) -> Clause:
         return _merge(normalize(other), offered, filters, apart)

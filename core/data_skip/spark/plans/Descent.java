@@ -42,9 +42,9 @@ public final class Descent {
   public static LogicalPlan rewritten(LogicalPlan plan, BiFunction wrap) {
     Descent descent = new Descent(wrap);
     Place root = descent.place(plan, withoutPruning(plan), null, 0);
-    if (descent.listsOneFolderTwice()) return plan;
     descent.descend();
-    return descent.rewritten(root);
+    LogicalPlan rewritten = descent.rewritten(root);
+    return rewritten != plan && descent.listsOneFolderTwice() ? plan : rewritten; // which looks at every file: last, and if there is an index
   }
 
   private static LogicalPlan withoutPruning(LogicalPlan plan) {
