@@ -40,6 +40,7 @@ HADOOP_DEFAULTS = str(Path(__file__).parent / "hadoop_defaults") if pyspark.__ve
 JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1",  # a run is too short, and its plans too many, for what the second compiler gives: it took half of two cores
     "-XX:ReservedCodeCacheSize=512m",  # of the first is too small for what is generated: a third of a core went into compiling again
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",  # of thousands of classes, and of all that Spark compiles
     "-XX:+UseSerialGC -Xms1500m -Xmn800m",  # a twentieth of the time went into collecting a small young generation
 )
 
@@ -145,6 +146,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.extraClassPath", HADOOP_DEFAULTS)
         .config("spark.python.daemon.module", "tests.python_workers")  # starts tasks five times as fast
         .config("spark.sql.codegen.wholeStage", "false")  # compiles for longer than a query of few rows takes; expressions are compiled
+        .config("spark.sql.ui.explainMode", "simple")  # a plan is written for the UI with each query: the other modes go through it thrice
         .config("spark.sql.ui.retainedExecutions", "10")  # plans of a thousand queries, else
         .config("spark.driver.extraJavaOptions", " ".join(JAVA_OPTIONS))
     )
