@@ -26,7 +26,7 @@ rooms = $(filter-out __pycache__,$(patsubst tests/%/.,%,$(wildcard tests/*/.)))
 nothing = no tests are called '$(ONLY)': give a path, or one of $(rooms:_skip=)
 selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing))))
 
-.PHONY: help install demo test test-newest test-versions lint format fuzz claims bench clean
+.PHONY: help install demo test test-long test-newest test-versions lint format fuzz claims bench clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -36,8 +36,11 @@ install: .venv/.installed ## install into .venv, with the versions of constraint
 demo: .venv/.installed ## index lakes of real data and watch Spark skip most of them; ONLY=geo, weather, logs or sedona
 	@$(call python,.venv) -m sample_data.demo $(if $(ONLY),--only=$(ONLY))
 
-test: .venv/.installed ## run the tests; ONLY=geo, log, joins, traps, ... or a path: those
-	@$(call python,.venv) -m pytest $(selected)
+test: .venv/.installed ## run the tests, but for the long ones; ONLY=geo, log, joins, traps, ... or a path: those, long or not
+	@$(call python,.venv) -m pytest $(or $(selected),-m 'not long')
+
+test-long: .venv/.installed ## run the long ones: recipes of readings, and claims held against Spark at length
+	@$(call python,.venv) -m pytest -m long
 
 test-newest: .venv-newest/.installed ## run the tests that depend on Spark's version on the newest pyspark 4.x
 	@$(call python,.venv-newest) -m pytest -m spark_version $(selected)
@@ -61,8 +64,8 @@ format: .venv/.installed ## repair style and format where that can be done by it
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
 
-fuzz: .venv/.installed ## compare rows with and without skipping on N=20000 random predicates
-	@DATA_SKIP_EXAMPLES=$(N) $(call python,.venv) -m pytest tests/differential
+fuzz: .venv/.installed ## compare rows with and without skipping on N=20000 random predicates, and of every function that is claimed to be monotone
+	@DATA_SKIP_EXAMPLES=$(N) $(call python,.venv) -m pytest tests/differential tests/falsifiable/test_monotone.py
 
 claims: .venv/.installed ## hold what is claimed of functions against Spark: CLAIMS=40 times as many values as the tests
 	@DATA_SKIP_CLAIMS=$(CLAIMS) $(call python,.venv) -m pytest tests/claims -q

@@ -1,4 +1,4 @@
-"""One Spark session for each worker of a run; which tests depend on Spark's version; the order of the files."""
+"""One Spark session for each worker of a run; which tests depend on Spark's version, and which are long; the order of the files."""
 
 from __future__ import annotations
 
@@ -66,6 +66,17 @@ SPARK_VERSION = (
     "test_transparency",
     "traps/",
 )
+# What holds claims against Spark at length: recipes of readings, values where a claim might break, random tables of joins and arrays.
+# `make test` leaves them to `make test-long`; CI runs both.
+LONG = (
+    "claims/",
+    "elements/test_random_arrays",
+    "falsifiable/",
+    "geo_skip/test_random",
+    "joins/test_random_joins",
+    "readings/",
+    "test_third_party",
+)
 # Files that take long, the longest first: so that no worker is left with one of them when the other has nothing more to do.
 LONGEST = (
     "differential/test_random_predicates",
@@ -96,6 +107,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if name(item).startswith(SPARK_VERSION):
             item.add_marker("spark_version")
+        if name(item).startswith(LONG):
+            item.add_marker("long")
     items.sort(key=lambda item: LONGEST.index(name(item)) if name(item) in LONGEST else len(LONGEST))
 
 

@@ -36,7 +36,7 @@ class Lake:
         folder.mkdir(parents=True, exist_ok=True)
 
     def file(self, name: str, columns: Mapping[str, Any] | pa.Table) -> Path:
-        """Writes one Parquet file, dated an hour back, so that it is not too recent to be indexed."""
+        """Writes one Parquet file, dated back, so that it is not too recent to be indexed."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(dict(columns)), path)
@@ -252,7 +252,7 @@ def rows_of(frame: DataFrame) -> Counter[str]:
     return Counter(repr(row) for row in frame.collect())
 
 
-def aged(path: Path, seconds: float = 3600.0) -> Path:
+def aged(path: Path, seconds: float = 7200.0) -> Path:
     """Dates a file back. The fraction tells data-skip that this clock has a resolution finer than a second."""
     moment = time.time() - seconds + 0.123
     os.utime(path, (moment, moment))

@@ -298,7 +298,7 @@ def test_i18_oracle_needs_no_pushdown_for_dotted_names(lake: Lake) -> None:
     lake.view()
     assert lake.check("`a.b` = 5", read=["a.parquet"]).files_read == 1
     assert len(lake.spark.sql("SELECT * FROM t WHERE `a.b` = 5").collect()) == 1
-    aged(lake.folder / "a.parquet", 7200)
+    aged(lake.folder / "a.parquet", 9000)
     lake.view()
     lake.check("`a.b` = 100", read=["a.parquet"])  # stale: read
     assert json.loads(lake.spark.read.parquet(str(lake.folder)).schema.json())["fields"][0]["name"] == "a.b"
