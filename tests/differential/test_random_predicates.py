@@ -107,8 +107,9 @@ def test_every_file_with_a_matching_row_is_kept(random_lake: tuple[Lake, RandomT
     lake, table, number = random_lake
     leaves = Leaves(table, (*STRINGS, "i") if name.startswith("affix") else tuple(COLUMNS))
     kinds = every_kind(leaves, number, A_KIND if MANY else 1)
-    alike = [profile for profile in PROFILES if profile.split("-")[0] == name.split("-")[0]]  # share the kinds, where there are few examples
-    asked = [p for i, p in enumerate(kinds) if MANY or i // 2 % len(alike) == alike.index(name)]  # a kind, and NOT of it
+    alike = [profile for profile in PROFILES if profile.split("-")[0] == name.split("-")[0]]
+    # Where there are few examples, these share the kinds: each takes its part of them, a kind and NOT of it together.
+    asked = [p for i, p in enumerate(kinds) if MANY or i // 2 % len(alike) == alike.index(name)]
     predicates = asked + drawn(trees(leaves), -(-EXAMPLES // (TABLES * len(PROFILES))), number)
     frame = lake.spark.read.parquet(str(lake.folder))
     truth = Truth(lake.skipping, frame)
