@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -195,15 +196,15 @@ class Table:
         if snapshot is None:
             return Description(self.name, self._store.location, None, len(keys), 0, [])
         records = snapshot.records(snapshot.definitions)
-        live = {i for i, file in enumerate(snapshot.files) if file in set(keys)}
+        listed = set(keys)
+        live = np.array([file in listed for file in snapshot.files], dtype=bool)
         rows = []
         for column, definition in snapshot.definitions.items():
             known = usable(definition, self._catalog.knowledge.kinds)
-            valid = records[column].is_valid().to_pylist()
-            files = sum(valid[i] for i in live)
+            files = int((records[column].is_valid().to_numpy(zero_copy_only=False) & live).sum())
             problem = known if isinstance(known, str) else ""
             rows.append({"index": str(definition), "files": files, "bytes": records[column].nbytes, "problem": problem})
-        return Description(self.name, self._store.location, snapshot.version, len(keys), len(live), rows)
+        return Description(self.name, self._store.location, snapshot.version, len(keys), int(live.sum()), rows)
 
     def metadata(self) -> DataFrame:
         """The records of the files that the index knows, a row a file: path, size, modification_time, row_count, a struct an index.
