@@ -111,7 +111,8 @@ class Sessions:
             elif what == "refresh":
                 table.refresh()
             else:
-                table._store.compact({key for key in table._state().list()[1] if key is not None})
+                snapshot = table._store.snapshot()
+                table._store.compact(set(snapshot.files if snapshot else ()) - table._state().list_again())
             self.done += 1
 
     @contextlib.contextmanager
