@@ -178,8 +178,11 @@ class DeltaStore:
         if local and self._snapshot is not None and self._commit != self._commit_of(self._snapshot.version):
             self._table = self._snapshot = None  # it was deleted, and perhaps made anew up to the same version
         try:
-            if self._table is not None:
-                self._table.update_incremental()
+            try:
+                if self._table is not None:
+                    self._table.update_incremental()
+            except DeltaError:
+                self._table = None  # on object storage: it was deleted, and made anew with fewer versions
             if self._table is None or self._snapshot is None or self._snapshot.version != self._table.version():
                 self._table = DeltaTable(self.location)  # an increment may be that of another table, made anew at the same place
                 self._check(self._table)
