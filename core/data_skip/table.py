@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.building.binding import Binding, bind, changed
 from data_skip.building.indexing import IndexReport, Target, fitted, index_files, sample_of
-from data_skip.building.source import TableSource, TableState, as_indexed, frame_of, root_of, state_of
+from data_skip.building.source import TableSource, TableState, as_indexed, files_below, frame_of, root_of, state_of
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
@@ -122,7 +122,7 @@ class Table:
                 if why := another_reader(other, bindings[-1].definition):
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
                     raise DataSkipError(f"{self.name} has {other}, {why}; {advice}")
-        return self._index(state, bindings, set(), progress)
+        return self._index(state, bindings, None, progress)
 
     def fitted(self, *indexes: Index) -> list[Index]:
         """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table.
@@ -161,9 +161,12 @@ class Table:
             bindings.append(bind(index, state.frame, state.scan, self._jvm))
             if why := changed(stored, bindings[-1].definition):
                 raise DataSkipError(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
-        current = _complete(snapshot, [binding.index.column for binding in bindings])
+        if not bindings:
+            return IndexReport(self.name, [])
+        with _store_errors():
+            current = _complete(snapshot, [binding.index.column for binding in bindings])
         report = self._index(state, bindings, current, progress)
-        self._tidy(state)
+        self._tidy()
         return report
 
     def drop_index(self, *indexes: Index) -> None:
@@ -195,7 +198,8 @@ class Table:
         _, keys = self._state().list()
         if snapshot is None:
             return Description(self.name, self._store.location, None, len(keys), 0, [])
-        records = snapshot.records(snapshot.definitions)
+        with _store_errors():
+            records = snapshot.records(snapshot.definitions)
         listed = set(keys)
         live = np.array([file in listed for file in snapshot.files], dtype=bool)
         rows = []
@@ -215,7 +219,9 @@ class Table:
         snapshot = self._snapshot()
         if snapshot is None:
             raise DataSkipError(f"{self.name} has no index; create_index(...) makes one")
-        return self._spark.createDataFrame(snapshot.to_arrow())
+        with _store_errors():
+            records = snapshot.to_arrow()
+        return self._spark.createDataFrame(records)
 
     def files(self, where: str | None = None) -> list[str]:
         """The files that a query with this WHERE would read, as URIs: a dry run, nothing is read.
@@ -248,24 +254,30 @@ class Table:
             found = matches(frame_of(self._spark, self._source), list(reads))
         return measured(self.name, found, reads)
 
-    def _index(self, state: TableState, bindings: list[Binding], current: set[FileKey], progress: bool) -> IndexReport:
-        target = Target(self.name, self._store, self._jvm)
+    def _index(self, state: TableState, bindings: list[Binding], current: set[FileKey] | None, progress: bool) -> IndexReport:
+        """current: the files that need no records; None for new indexes."""
+        target = Target(self.name, self._store, self._jvm, new=current is None)
         with _store_errors():
-            return index_files(target, state, bindings, current, progress)
+            return index_files(target, state, bindings, current or set(), progress)
 
     def _snapshot(self) -> Snapshot | None:
+        self._store.look_again()
         with _store_errors():
             return self._store.snapshot()
 
-    def _tidy(self, state: TableState) -> None:
-        """Drops the rows of files that are gone or changed, once they outnumber the others by a thousand."""
+    def _tidy(self) -> None:
+        """Drops the rows of files that are gone or changed, once they outnumber the others by a thousand.
+
+        Files are gone that nobody finds below the root: another one may read more of them than this table does.
+        """
         snapshot = self._snapshot()
         if snapshot is None or snapshot.rows <= 1000:
             return
-        live = set(snapshot.files) & state.list_again()
-        if snapshot.rows > 2 * len(live) + 1000:
+        known = set(snapshot.files)
+        dead = known - files_below(self._spark, self._jvm, self.root)
+        if snapshot.rows > 2 * len(known - dead) + 1000:
             with _store_errors():
-                self._store.compact({key for key in live if key is not None})
+                self._store.compact(dead)
 
 
 @contextmanager

@@ -253,7 +253,7 @@ class _Subject:
                 records += finish_records([self.index], parts[0], failures)
         self.unmerged = failures.get(self.index, "")
         fitting: list[Record | None] = [{} if record is None else record for record in records]
-        type_ = self.snapshot.types[self.index.column]
+        type_ = self.snapshot.fields[self.index.column].type
         return _Variants(np.array(files), as_column(fitting, type_)[0])
 
 

@@ -83,17 +83,21 @@ class IndexReport:
 
 @dataclass(frozen=True)
 class Target:
-    """The table that is indexed: its name for people, and where its records go."""
+    """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on."""
 
     name: str
     store: Places
     jvm: Jvm
+    new: bool
 
 
 def index_files(
     target: Target, state: TableState, bindings: Sequence[Binding], current: set[FileKey], progress: bool = False
 ) -> IndexReport:
-    """Collects and commits the records of every file that is not `current`. `progress`: with a bar on the terminal."""
+    """Collects and commits the records of every file that is not `current`. `progress`: with a bar on the terminal.
+
+    DataSkipError for files that Spark cannot read, and where there are none any more.
+    """
     start = time.perf_counter()
     report = IndexReport(target.name, [str(binding.index) for binding in bindings])
     now = time.time() * 1000
@@ -113,12 +117,15 @@ def index_files(
                 lambda files: _read(target, state, listing, files, bindings, report), to_read, unreadable, report
             )
     after = state.list_again() if wanted.any() else set()
+    if wanted.any() and not after:
+        raise DataSkipError(f"the files of {target.name} were deleted meanwhile; nothing was written")
     unchanged = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
     chosen = [(key, i) for key, i in unchanged if i not in unreadable]
     report.files_unreadable = len(unchanged) - len(chosen)
     report.files_too_recent = len(too_recent - current) + int(wanted.sum()) - len(unchanged)
     rows = [(key, found.get(i, Collected(records=[None] * len(bindings)))) for key, i in chosen]
-    _commit(target.store, rows, bindings, report)
+    if rows or target.new:
+        _commit(target, rows, bindings, report)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -260,7 +267,7 @@ def _unused(name: str, frame: DataFrame) -> str:
     return name
 
 
-def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
+def _commit(target: Target, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
     """One commit of all records. An unknown record is one whose fields are all null: it says that the file need not be collected again.
 
     Without a record, it is collected again by the next refresh.
@@ -280,7 +287,7 @@ def _commit(store: Places, rows: list[tuple[FileKey, Collected]], bindings: Sequ
             report.unknown.setdefault(str(index), why)
         columns[definition_field(index.column, type_, binding.definition)] = column
     counts = [None if file.unsteady else file.rows for _, file in rows]
-    store.append([key for key, _ in rows], counts, columns)
+    target.store.append([key for key, _ in rows], counts, columns, declare=target.new)
 
 
 def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.Array, str]:

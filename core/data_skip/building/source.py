@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -88,6 +89,16 @@ class TableState:
             return set(self.list()[1])
         except SPARK_ERRORS as error:
             raise DataSkipError(f"the files of {self.root} cannot be listed: {first_line(error)}") from error
+
+
+def files_below(spark: SparkSession, jvm: Jvm, root: str) -> set[FileKey | None]:
+    """The identity of each file below a root: of those, too, that the options, the catalog or the partitions of a table leave out.
+
+    DataSkipError where Spark cannot list them.
+    """
+    options = {"recursiveFileLookup": "true", "__globPaths__": "false"}  # the second: a name with brackets is a name
+    state = state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))
+    return state.list_again()
 
 
 def root_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> str:

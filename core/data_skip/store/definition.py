@@ -11,7 +11,7 @@ from typing import Any
 from data_skip.expression import Expression, columns_of, decode
 from data_skip.index import shown
 from data_skip.store.reader import difference
-from data_skip.store.settings import relevant
+from data_skip.store.settings import FIRST_PART, relevant
 
 
 def another_reader(stored: Definition, now: Definition) -> str:
@@ -22,7 +22,9 @@ def another_reader(stored: Definition, now: Definition) -> str:
 def _of_rows(reader: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a reader that says which rows a file has, whatever columns and expressions are read."""
     session = reader["session"]
-    return {**reader, "columns": [], "session": session and relevant(session, reader["format"], False, True)}
+    if session:
+        session = relevant(session, reader["format"], False, True) | {key: session[key] for key in FIRST_PART if key in session}
+    return {**reader, "columns": [], "session": session}
 
 
 _OLD_DEFAULTS = {

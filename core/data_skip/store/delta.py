@@ -9,7 +9,9 @@
 
 Append-only. A record belongs to one version of a file (path, size, modification time): a file that changed has no record
 until it is collected again, and the old row is dead. So two writers never overwrite each other; where rows for the same
-version meet, each index takes the last row that holds a record of it. `compact` drops dead rows.
+version meet, each index takes any row that holds a record of it: all are true. `compact` drops dead rows. Rows are rewritten only in the
+version in which they were read: what Delta would allow beside, an append, would leave records of a column that is no longer declared,
+and whoever declares it again, perhaps in another way, would find them.
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ from urllib.parse import unquote
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from pyarrow import fs
 
 from data_skip.store.definition import Definition, another_reader
 
@@ -45,6 +48,8 @@ _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
 _TRIES = 20
+_AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
+_ADVICE = "delete the folder and create the index again"
 _ABSENT_SECONDS = 30.0  # for which a place on object storage, seen to hold no index, is not asked again
 
 
@@ -63,10 +68,13 @@ class FileKey(NamedTuple):
 class Snapshot:
     """One committed version of the index. Records are read index by index, when first asked for."""
 
-    def __init__(self, table: DeltaTable) -> None:
+    def __init__(self, table: DeltaTable, location: str) -> None:
         self.id = str(uuid.uuid4())
         self.version, self.table_id = table.version(), table.metadata().id
-        self._dataset = table.to_pyarrow_dataset()
+        self._location = location
+        # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
+        local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
+        self._dataset = table.to_pyarrow_dataset(filesystem=local)
         self._lock = threading.Lock()
         self._records: dict[str, pa.StructArray] = {}
         rows = self._dataset.to_table(columns=_BASE.names).combine_chunks()
@@ -77,11 +85,8 @@ class Snapshot:
         self.sizes = np.array([size for _, size, _ in self._slots], dtype=np.int64)
         self.rows = len(rows)
         schema = pa.schema(table.schema().to_arrow())
-        self.definitions: dict[str, Definition] = {}
-        for field in schema:
-            if field.metadata and _DEFINITION in field.metadata:
-                self.definitions[field.name] = Definition.from_json(field.metadata[_DEFINITION].decode())
-        self.types = {name: schema.field(name).type for name in self.definitions}
+        self.fields = {field.name: field for field in schema if _DEFINITION in (field.metadata or {})}  # as they were declared
+        self.definitions = {name: _defined(field) for name, field in self.fields.items()}
 
     @cached_property
     def files(self) -> list[FileKey]:
@@ -93,11 +98,14 @@ class Snapshot:
         return "\n".join(f"{path}\t{size}\t{modified}" for path, size, modified in self._slots).encode()
 
     def records(self, columns: Iterable[str]) -> dict[str, pa.StructArray]:
-        """The records of some indexes, one a file version, null where there is none."""
+        """The records of some indexes, one a file version, null where there is none. StoreError where they cannot be read any more."""
         with self._lock:
             missing = [column for column in columns if column not in self._records]
             if missing:
-                rows = self._dataset.to_table(columns=missing)
+                try:
+                    rows = self._dataset.to_table(columns=missing)
+                except (OSError, pa.ArrowException) as error:
+                    raise StoreError(f"records of the index at {self._location} cannot be read ({error}); {_ADVICE}") from error
                 for column in missing:
                     self._records[column] = self._latest(rows[column])
             return {column: self._records[column] for column in columns}
@@ -120,7 +128,7 @@ class Snapshot:
         return [*map(list, zip(*self._slots, strict=True))] if self._slots else [[] for _ in _KEYS]
 
     def _latest(self, rows: pa.ChunkedArray) -> pa.Array:
-        """From one value a row to one a file version: the last that is not null."""
+        """From one value a row to one a file version: any that is not null."""
         if rows.nbytes > _MOST_BYTES:
             rows = rows.cast(_with_long_offsets(rows.type))
         values = pa.concat_arrays(rows.chunks) if rows.num_chunks else pa.array([], rows.type)
@@ -155,6 +163,13 @@ class DeltaStore:
         with self._lock:
             return self._current()
 
+    def look_again(self) -> None:
+        """What was seen at a place on object storage is not believed any more: it may have been made, or made anew, since."""
+        if "://" in self.location:
+            with self._lock:
+                self._table = self._snapshot = None
+                self._absent_until = 0.0
+
     def _current(self) -> Snapshot | None:
         local = "://" not in self.location
         if not os.path.isdir(self.location) if local else time.monotonic() < self._absent_until:
@@ -163,13 +178,16 @@ class DeltaStore:
         if local and self._snapshot is not None and self._commit != self._commit_of(self._snapshot.version):
             self._table = self._snapshot = None  # it was deleted, and perhaps made anew up to the same version
         try:
-            if self._table is not None:
-                self._table.update_incremental()
+            try:
+                if self._table is not None:
+                    self._table.update_incremental()
+            except DeltaError:
+                self._table = None  # on object storage: it was deleted, and made anew with fewer versions
             if self._table is None or self._snapshot is None or self._snapshot.version != self._table.version():
                 self._table = DeltaTable(self.location)  # an increment may be that of another table, made anew at the same place
                 self._check(self._table)
                 self._commit = self._commit_of(self._table.version())
-                self._snapshot = Snapshot(self._table)
+                self._snapshot = Snapshot(self._table, self.location)
         except TableNotFoundError as error:
             self._table = self._snapshot = None
             if "://" in self.location:
@@ -180,8 +198,7 @@ class DeltaStore:
             raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
         except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
             self._table = self._snapshot = None
-            advice = "delete the folder and create the index again"
-            raise StoreError(f"the index at {self.location} cannot be read ({error}); {advice}") from error
+            raise StoreError(f"the index at {self.location} cannot be read ({error}); {_ADVICE}") from error
         return self._snapshot
 
     def _commit_of(self, version: int) -> tuple[int, ...]:
@@ -208,16 +225,21 @@ class DeltaStore:
         if not layout.isdecimal() or int(layout) > LAYOUT:
             raise StoreError(f"the index at {self.location} has layout {layout}, this data-skip knows up to {LAYOUT}; upgrade data-skip")
 
-    def append(self, files: Sequence[FileKey], row_counts: Sequence[int | None], columns: Mapping[pa.Field, pa.Array]) -> None:
-        """Commits records, one a file for each index; declares indexes that are new. All or nothing."""
+    def append(
+        self, files: Sequence[FileKey], row_counts: Sequence[int | None], columns: Mapping[pa.Field, pa.Array], declare: bool = True
+    ) -> None:
+        """Commits records, one a file for each index; declares indexes that are new. All or nothing.
+
+        declare=False: an index that is not there (any more) is left out. StoreError where none is.
+        """
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
         arrays = [pa.array(values, field.type) for values, field in zip([*base, list(row_counts)], _BASE, strict=True)]
         table = pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*_BASE, *columns]))
-        self._retried(lambda: self._append(table))
+        self._retried(lambda: self._append(table, declare))
 
-    def _append(self, table: pa.Table) -> None:
+    def _append(self, table: pa.Table, declare: bool) -> None:
         snapshot = self.snapshot()
-        if snapshot is None:
+        if snapshot is None and declare:
             if "://" not in self.location and _MISREAD.search(self.location):
                 advice = "rename it, or keep indexes elsewhere with data_skip.enable(spark, index_root=...)"
                 raise StoreError(
@@ -225,11 +247,19 @@ class DeltaStore:
                 )
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
             DeltaTable.create(self.location, schema=_BASE, mode="error", configuration=_CONFIGURATION)
-            snapshot = self._created()
-        for field in table.schema:
-            if _DEFINITION in (field.metadata or {}):
-                self._refuse_another(Definition.from_json(field.metadata[_DEFINITION].decode()), field.name, snapshot)
-        write_deltalake(self._at(snapshot), table, mode="append", schema_mode="merge")
+            self._absent_until = 0.0  # what was seen before it was created
+            snapshot = self.snapshot()
+        if snapshot is None:
+            raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
+        indexes = [field for field in table.schema if _DEFINITION in (field.metadata or {}) and (declare or field.name in snapshot.fields)]
+        if not indexes:
+            raise StoreError(f"the indexes at {self.location} were dropped meanwhile; nothing was written")
+        for field in indexes:
+            self._refuse_another(_defined(field), field.name, snapshot)
+        fields = [snapshot.fields.get(field.name, field) for field in indexes]  # in the words in which they were declared
+        arrays = [table[field.name] for field in (*_BASE, *indexes)]
+        schema = pa.schema([*_BASE, *(field.with_type(array.type) for field, array in zip(fields, arrays[len(_BASE) :], strict=True))])
+        write_deltalake(self._at(snapshot), pa.Table.from_arrays(arrays, schema=schema), mode="append", schema_mode="merge")
 
     def _refuse_another(self, definition: Definition, column: str, snapshot: Snapshot) -> None:
         """StoreError where records would lie under another's definition, or beside those of an index that counts rows otherwise."""
@@ -240,28 +270,24 @@ class DeltaStore:
             if why := another_reader(other, definition):
                 raise StoreError(f"{other} at {self.location} was created meanwhile, {why}; nothing was written")
 
-    def _created(self) -> Snapshot:
-        self._absent_until = 0.0  # what was seen before it was created
-        snapshot = self.snapshot()
-        if snapshot is None:
-            raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
-        return snapshot
-
     def _at(self, snapshot: Snapshot) -> DeltaTable:
         """The table as the snapshot saw it: a commit on top fails where another writer declared or dropped an index since.
 
         CommitFailedError where another table lies there by now, of which nothing is known.
         """
-        table = DeltaTable(self.location, version=snapshot.version)
-        if table.metadata().id != snapshot.table_id:
-            with self._lock:
-                self._table = self._snapshot = None
-            raise CommitFailedError(f"the index at {self.location} was deleted and made anew meanwhile")
-        return table
+        try:
+            table = DeltaTable(self.location, version=snapshot.version)
+            if table.metadata().id == snapshot.table_id:
+                return table
+        except DeltaError:
+            pass  # it has no such version
+        with self._lock:
+            self._table = self._snapshot = None
+        raise CommitFailedError(f"the index at {self.location} was deleted meanwhile, and perhaps made anew")
 
-    def compact(self, live: set[FileKey]) -> None:
-        """Rewrites the index with one row for each live file version, and removes files of versions a week old."""
-        self._rewrite(set(), live)
+    def compact(self, dead: set[FileKey]) -> None:
+        """Rewrites the index with one row for each file version that is not dead, and removes files of versions a week old."""
+        self._rewrite(set(), dead)
         self._retried(self._vacuum)
 
     def _vacuum(self) -> None:
@@ -270,27 +296,27 @@ class DeltaStore:
 
     def drop(self, column: str) -> None:
         """Removes an index."""
-        self._rewrite({column}, None)
+        self._rewrite({column}, set())
 
-    def _rewrite(self, dropped: set[str], live: set[FileKey] | None) -> None:
-        self._retried(lambda: self._rewrite_once(dropped, live))
+    def _rewrite(self, dropped: set[str], dead: set[FileKey]) -> None:
+        self._retried(lambda: self._rewrite_once(dropped, dead))
 
-    def _rewrite_once(self, dropped: set[str], live: set[FileKey] | None) -> None:
+    def _rewrite_once(self, dropped: set[str], dead: set[FileKey]) -> None:
         snapshot = self.snapshot()
         if snapshot is None:
             return
         kept = [name for name in snapshot.definitions if name not in dropped]
         files = snapshot.files
         # Without an index, nobody knows how the rows were read that `row_count` counts.
-        chosen = pa.array([i for i, file in enumerate(files) if kept and (live is None or file in live)], pa.int64())
+        chosen = pa.array([i for i, file in enumerate(files) if kept and file not in dead], pa.int64())
         records = snapshot.records(kept)
-        fields = [definition_field(name, records[name].type, snapshot.definitions[name]) for name in kept]
+        fields = [snapshot.fields[name].with_type(records[name].type) for name in kept]
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
         arrays = [pa.array(values, field.type) for values, field in zip(base, _KEYS, strict=True)]
         arrays.append(pa.array(snapshot.row_counts, pa.int64(), from_pandas=True))
         arrays += records.values()
         table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*_BASE, *fields]))
-        write_deltalake(self._at(snapshot), table, mode="overwrite", schema_mode="overwrite")
+        write_deltalake(self._at(snapshot), table, mode="overwrite", schema_mode="overwrite", commit_properties=_AS_READ)
 
     def _retried(self, write: Callable[[], None]) -> None:
         """Writes again, on the state of then, where another writer was faster. StoreError where the place cannot be written to."""
@@ -311,6 +337,11 @@ def _with_long_offsets(type_: pa.DataType) -> pa.DataType:
     if pa.types.is_list(type_):
         return pa.large_list(type_.value_field.with_type(_with_long_offsets(type_.value_type)))
     return {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(type_, type_)
+
+
+def _defined(field: pa.Field) -> Definition:
+    """The definition of the index of a column."""
+    return Definition.from_json(field.metadata[_DEFINITION].decode())
 
 
 def definition_field(column: str, type_: pa.DataType, definition: Definition) -> pa.Field:

@@ -29,13 +29,20 @@ class Places:
         """The last committed version; None where there is no index. StoreError where one cannot be read, and none is found elsewhere."""
         return self._found()[1]
 
-    def append(self, files: Sequence[FileKey], row_counts: Sequence[int | None], columns: Mapping[pa.Field, pa.Array]) -> None:
-        """As DeltaStore.append."""
-        self._found()[0].append(files, row_counts, columns)
+    def look_again(self) -> None:
+        """As DeltaStore.look_again, at each place."""
+        for store in self._stores:
+            store.look_again()
 
-    def compact(self, live: set[FileKey]) -> None:
+    def append(
+        self, files: Sequence[FileKey], row_counts: Sequence[int | None], columns: Mapping[pa.Field, pa.Array], declare: bool = True
+    ) -> None:
+        """As DeltaStore.append."""
+        self._found()[0].append(files, row_counts, columns, declare)
+
+    def compact(self, dead: set[FileKey]) -> None:
         """As DeltaStore.compact."""
-        self._found()[0].compact(live)
+        self._found()[0].compact(dead)
 
     def drop(self, column: str) -> None:
         """As DeltaStore.drop."""
