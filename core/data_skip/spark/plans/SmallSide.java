@@ -48,6 +48,7 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * A part of the query that is run by itself before the files of another part are listed: one side of a join, or a sub-query.
@@ -64,6 +65,13 @@ public final class SmallSide {
   /** A FileIndex that lists some of the files of another one. */
   public interface Wrapper {
     FileIndex wrapped();
+  }
+
+  /** Somebody has cancelled what was run: then the query that it was run for ends as well, with what Spark raised. */
+  public static final class Cancelled extends Error {
+    Cancelled(Throwable raised) {
+      super(String.valueOf(raised.getMessage()), raised);
+    }
   }
 
   /** Whether this thread is planning a small side. */
@@ -294,9 +302,22 @@ public final class SmallSide {
               return execution.executedPlan().executeCollect();
             }
           });
+    } catch (Throwable raised) {
+      if (isCancelled(raised)) throw new Cancelled(raised);
+      Platform.throwException(raised);
+      return null;
     } finally {
       RUNNING.remove();
     }
+  }
+
+  /** By its group, its tag or Spark's listing of jobs, or since this thread was interrupted. */
+  private static boolean isCancelled(Throwable raised) {
+    if (raised == null) return false;
+    if (raised instanceof InterruptedException || String.valueOf(raised.getMessage()).startsWith("[SPARK_JOB_CANCELLED]")) return true;
+    Throwable[] others = raised.getSuppressed(); // of stages that failed together
+    for (int i = 0; i < others.length; i++) if (isCancelled(others[i])) return true;
+    return isCancelled(raised.getCause());
   }
 
   private static List named(List expressions) {
