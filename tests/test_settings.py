@@ -40,6 +40,20 @@ def test_disabled_in_two_threads_that_leave_in_the_order_in_which_they_came(lake
         assert spark.conf.get("spark.data_skip.enabled") == "TRUE"
 
 
+def test_what_is_known_of_stopped_sessions_is_forgotten(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("0.parquet", {"x": [0]})
+    lake.index(MinMax("x"))
+    session = lake.spark.newSession()
+    other = data_skip.enable(session)
+    assert other.table(str(lake.folder)).files(where="x = 1") == []
+    assert other.catalog._stores and other in data_skip.session._sessions.values()
+    monkeypatch.setattr(data_skip.session, "stopped", lambda known: known is session)
+    assert data_skip.enable(lake.spark) is lake.skipping
+    assert not other.catalog._stores and other not in data_skip.session._sessions.values()
+    assert data_skip.enable(session) is not other
+    data_skip.disable(session)
+
+
 def test_the_report_after_a_query_without_skipping_is_not_of_the_one_before(lake: Lake) -> None:
     lake.file("0.parquet", {"x": [0]})
     lake.index(MinMax("x"))

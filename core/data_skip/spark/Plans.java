@@ -24,6 +24,7 @@ import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap$;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -195,19 +196,24 @@ public final class Plans {
       LogicalRelation scan, FileIndex location, StructType partitionSchema, StructType dataSchema, FileFormat format, Map changes,
       scala.collection.immutable.Seq output) {
     HadoopFsRelation old = (HadoopFsRelation) scan.relation();
-    java.util.TreeMap options = new java.util.TreeMap(String.CASE_INSENSITIVE_ORDER);
-    options.putAll(scala.jdk.javaapi.CollectionConverters.asJava(old.options()));
-    options.putAll(changes);
     HadoopFsRelation relation =
-        new HadoopFsRelation(
-            location, partitionSchema, dataSchema, old.bucketSpec(), format,
-            scala.collection.immutable.Map$.MODULE$.from(scala.jdk.javaapi.CollectionConverters.asScala(options)), old.sparkSession());
+        new HadoopFsRelation(location, partitionSchema, dataSchema, old.bucketSpec(), format, options(old.options(), changes), old.sparkSession());
     Object[] arguments = new Object[scan.productArity()];
     for (int i = 0; i < arguments.length; i++) {
       Object argument = scan.productElement(i);
       arguments[i] = argument == old ? relation : argument == scan.output() ? output : argument;
     }
     return (LogicalRelation) scan.makeCopy(arguments);
+  }
+
+  /** A reader may ask for an option in any letters. */
+  private static scala.collection.immutable.Map options(scala.collection.immutable.Map old, Map changes) {
+    if (changes.isEmpty()) return old;
+    java.util.TreeMap options = new java.util.TreeMap(String.CASE_INSENSITIVE_ORDER);
+    options.putAll(scala.jdk.javaapi.CollectionConverters.asJava(old));
+    options.putAll(changes);
+    return CaseInsensitiveMap$.MODULE$.apply(
+        scala.collection.immutable.Map$.MODULE$.from(scala.jdk.javaapi.CollectionConverters.asScala(options)));
   }
 
   /** The only file relation of a plan that merely selects from it; null where there is none. */
