@@ -69,6 +69,10 @@ public final class Plans {
     return FORMATS.contains(name) || !NAMES.contains(registered) ? registered : name;
   }
 
+  public static boolean isSparks(Object format) {
+    return FORMATS.contains(format.getClass().getName());
+  }
+
   public static String json(Object value) {
     try {
       return JSON.writeValueAsString(value);
