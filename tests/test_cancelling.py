@@ -15,9 +15,8 @@ from pyspark.sql.functions import udf
 from data_skip import MinMax, ValueList
 from tests.support import Lake, settings_of
 
-HUNDRED = "range(0, 100, 1, 1)"  # of the first rows a task asks, for each, whether it was cancelled
-PRODUCT = f"range(0, 1000, 1, 1) a, {HUNDRED} b, {HUNDRED} c, {HUNDRED} d"
-ENDLESS = f"SELECT a.id FROM {PRODUCT} WHERE a.id + b.id * c.id + d.id = 7"  # minutes
+SLOW = "aggregate(sequence(0L, 200000L + id), 0L, (a, v) -> a + v % 7)"  # after each row a task asks whether it was cancelled
+ENDLESS = f"SELECT id FROM range(0, 1000, 1, 1) WHERE {SLOW} = 7"  # a minute
 JOIN = f"SELECT count(*) FROM t JOIN ({ENDLESS}) d ON t.x = d.id"
 SUBQUERY = f"SELECT count(*) FROM t WHERE x = (SELECT max(id) FROM ({ENDLESS}))"
 
