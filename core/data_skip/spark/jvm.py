@@ -29,7 +29,7 @@ SOURCES = tuple(
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "KnownFiles Freshness Listing ChosenFiles"),
-        ("plans", "Alike KeyPredicates RuntimeFilter"),
+        ("plans", "Alike KeyPredicates SideRows RuntimeFilter"),
         ("files", "SessionSettings Description SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),
