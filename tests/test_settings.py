@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from types import SimpleNamespace
+from typing import Any
 
-from data_skip import MinMax
+import pytest
+from py4j.java_gateway import JavaGateway
+
+import data_skip
+from data_skip import DataSkipError, MinMax
 from tests.support import Lake, settings_of
 
 
@@ -35,6 +40,20 @@ def test_disabled_in_two_threads_that_leave_in_the_order_in_which_they_came(lake
         assert spark.conf.get("spark.data_skip.enabled") == "TRUE"
 
 
+def test_what_is_known_of_stopped_sessions_is_forgotten(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("0.parquet", {"x": [0]})
+    lake.index(MinMax("x"))
+    session = lake.spark.newSession()
+    other = data_skip.enable(session)
+    assert other.table(str(lake.folder)).files(where="x = 1") == []
+    assert other.catalog._stores and other in data_skip.session._sessions.values()
+    monkeypatch.setattr(data_skip.session, "stopped", lambda known: known is session)
+    assert data_skip.enable(lake.spark) is lake.skipping
+    assert not other.catalog._stores and other not in data_skip.session._sessions.values()
+    assert data_skip.enable(session) is not other
+    data_skip.disable(session)
+
+
 def test_the_report_after_a_query_without_skipping_is_not_of_the_one_before(lake: Lake) -> None:
     lake.file("0.parquet", {"x": [0]})
     lake.index(MinMax("x"))
@@ -49,3 +68,11 @@ def test_the_report_after_a_query_without_skipping_is_not_of_the_one_before(lake
     assert "skipping was off" in str(report)
     lake.spark.sql("SELECT * FROM t WHERE x = 1").collect()
     assert lake.skipping.report().scans[0].files_skipped == 1
+
+
+def test_threads_that_are_not_pinned_are_refused() -> None:
+    """They know no settings of the query: a date_format under legacy policy lost its row."""
+    context = SimpleNamespace(_gateway=JavaGateway())  # as PySpark makes it with PYSPARK_PIN_THREAD=false
+    session: Any = SimpleNamespace(_jsparkSession=SimpleNamespace(sessionUUID=lambda: "not pinned"), sparkContext=context)
+    with pytest.raises(DataSkipError, match=r"PYSPARK_PIN_THREAD=false.*unset PYSPARK_PIN_THREAD"):
+        data_skip.enable(session)

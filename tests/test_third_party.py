@@ -76,5 +76,11 @@ def test_passes_check_index(seen: dict[str, Any]) -> None:
     assert seen["skipped"]["NOT (length(city) > 8)"] == 0
 
 
+def test_a_stopped_session_keeps_no_snapshots(seen: dict[str, Any]) -> None:
+    before, after = seen["snapshots"]
+    assert before > 0
+    assert after == 0
+
+
 def test_is_at_most_thirty_lines() -> None:
     assert len((PROJECT / "max_length" / "__init__.py").read_text("utf-8").splitlines()) <= 30

@@ -314,6 +314,34 @@ def test_explain_shows_the_clause(lake: Lake) -> None:
         assert "skipping" not in explained(lake.spark.sql("SELECT * FROM trans WHERE x > 100"))
 
 
+def test_who_asks_what_a_query_reads_is_given_paths(lake: Lake) -> None:
+    """Listeners of lineage and authorisation take the root paths as text, or read `Location` in the plan that a query's start tells."""
+    frame = lake.spark.sql("SELECT * FROM trans WHERE x > 100")
+    assert f"[file:{lake.folder} skipping: MinMax(x) admits" in explained(frame)
+    execution = frame._jdf.queryExecution()
+    for mode in ("simple", "extended"):
+        assert f"SkippingFileIndex(1 paths)[file:{lake.folder}]"[:90] in explained(frame, mode), mode
+    paths = only_leaf(execution.optimizedPlan()).relation().location().rootPaths()
+    assert [paths.mkString(","), paths.head().toString()] == [f"file:{lake.folder}"] * 2
+    scan = only_leaf(execution.sparkPlan())
+    assert scan.metadata().apply("Location") == f"SkippingFileIndex(1 paths)[file:{lake.folder}]"
+    assert "skipping: MinMax(x)" in explained(frame)
+
+
+def test_options_are_found_in_any_letters(lake: Lake) -> None:
+    frame = lake.spark.read.option("ofMine", "7").parquet(str(lake.folder)).where("x > 100")
+    relation = only_leaf(frame._jdf.queryExecution().optimizedPlan()).relation()
+    assert relation.location().getClass().getSimpleName() == "SkippingFileIndex"
+    for letters in ("ofMine", "ofmine", "OFMINE"):
+        assert relation.options().get(letters).isDefined(), letters
+
+
+def only_leaf(plan: Any) -> Any:
+    while not plan.children().isEmpty():
+        plan = plan.children().head()
+    return plan
+
+
 def test_a_query_is_explained_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 

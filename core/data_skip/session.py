@@ -33,8 +33,10 @@ def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
     """
     key = session_id(spark)
     with _sessions_lock:
+        for other in [other for other, known in _sessions.items() if stopped(known.spark)]:
+            _sessions.pop(other).forget()
         known = _sessions.get(key)
-        if known is None or stopped(known.spark):
+        if known is None:
             known = _sessions[key] = Skipping(spark, index_root)
         elif index_root is not None and known.index_root != index_root.rstrip("/"):
             raise DataSkipError(
@@ -63,8 +65,13 @@ class Skipping:
 
     def close(self) -> None:
         """The session's queries skip no more; `data_skip.disable` calls it."""
-        self._callback.close()
+        self.forget()
         self.jvm.uninstall()
+
+    def forget(self) -> None:
+        """Lets go of what is known of indexes."""
+        self._callback.close()
+        self.catalog.forget()
 
     @property
     def index_root(self) -> str | None:

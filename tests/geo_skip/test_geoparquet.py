@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import shapely
 
-from geo_skip import GeoBox
+from data_skip import MinMax
+from geo_skip import GeoBox, S2Covering
 from tests.support import Lake, aged
 
 GEOMETRY = "ST_GeomFromWKB(geometry)"
@@ -96,3 +97,27 @@ def test_whatever_the_metadata_say(sedona: Lake) -> None:
     report = sedona.table().create_index(GeoBox("geometry"))
     assert (report.files_lifted, report.files_collected, report.unknown) == (0, 8, {})
     sedona.check(f"ST_Intersects({GEOMETRY}, ST_Point(5.0, 5.0))", read=["wrong.parquet", "none.parquet", "text.parquet"])
+
+
+def test_sedonas_own_reader(sedona: Lake) -> None:
+    for name, first in ("a", 0.0), ("b", 50.0), ("c", 100.0):
+        rows = sedona.spark.range(4).selectExpr("id", f"id + {first} AS x", f"ST_Point(id + {first}, id / 2.0) AS geometry")
+        sedona.spark_file(f"{name}.parquet", rows, "geoparquet")
+    write(sedona, "null.parquet", [None, None], bbox=[0, 0, 0, 0])
+    table = sedona.table(format="geoparquet")
+    report = table.create_index(GeoBox("geometry"), MinMax("x"), MinMax("ST_X(geometry)"))
+    assert (report.files_collected, report.files_lifted, report.unknown) == (4, 0, {})
+    sedona.view(format="geoparquet")
+    sedona.check("ST_Intersects(geometry, ST_PolygonFromEnvelope(49.0, 0.0, 52.0, 9.0))", read=["b.parquet"])
+    sedona.check("ST_Contains(ST_PolygonFromEnvelope(90.0, -1.0, 120.0, 9.0), geometry) AND x < 102", read=["c.parquet"])
+    sedona.check("x > 52", read=["b.parquet", "c.parquet"])
+    sedona.check("ST_X(geometry) < 2", read=["a.parquet"])
+    sedona.check("geometry IS NULL AND x IS NULL", read=["null.parquet"])
+    with_pushdown = sedona.query("SELECT x FROM t WHERE ST_Intersects(geometry, ST_Point(101.0, 0.5))", read=["c.parquet"])
+    assert with_pushdown.scans[-1].files_total == 4
+    assert table.refresh().files_collected == 0
+    again = sedona.skipping.table(str(sedona.folder))  # as it was indexed
+    again.create_index(S2Covering("geometry"))
+    assert [Path(path).name for path in again.files(where="x > 100")] == ["c.parquet"]
+    sedona.view()  # by Spark's own reader, to which geometry is bytes
+    sedona.check("x > 52", read=["a.parquet", "b.parquet", "c.parquet", "null.parquet"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -140,6 +141,27 @@ def test_a_large_other_side_is_not_run(lake: Lake) -> None:
     lake.spark.sql("SELECT * FROM fact").createOrReplaceTempView("same")
     scan = fact_scan(lake, "SELECT f.k FROM fact f JOIN same s ON f.k = s.k + 1 WHERE s.v >= 0")
     assert scan is None or scan.files_read == FILES  # as large as the table itself
+
+
+def test_text_costs_what_it_is_unpacked(lake: Lake) -> None:
+    folder = Lake(lake.spark, lake.skipping, lake.folder.parent / "text")
+    lines = "".join(f"{i},{i * 2654435761 % 2**32:032b}\n" for i in range(100)).encode()
+    for name, content in (("packed.csv.gz", gzip.compress(lines)), ("plain.csv", lines[: len(gzip.compress(lines))])):
+        path = folder.bytes(name, content)
+        view = name.split(".")[0]
+        lake.spark.read.csv(str(path), schema="id int, pad string").createOrReplaceTempView(view)
+        size = len(content) * (8 if view == "packed" else 1)
+        with settings_of(lake.spark, {"spark.data_skip.join.maxBytes": str(size - 1)}):
+            scan = fact_scan(lake, f"SELECT f.k FROM fact f JOIN {view} p ON f.k = p.id AND p.id < 10 WHERE f.v >= 0")
+        assert scan is not None and any(f"may read {size} bytes" in note for note in scan.notes), view
+
+
+def test_a_side_that_compares_all_rows_with_all_is_not_run(lake: Lake) -> None:
+    rows = "range(0, 160, 1, 1)"
+    for on, files in (("a.id = b.id", 1), ("a.id + b.id * 7 = 20", FILES), ("a.id < b.id AND a.id = 3 AND b.id > 100", FILES)):
+        pairs = f"SELECT a.id FROM {rows} a JOIN {rows} b ON {on} WHERE a.id < 20"
+        scan = fact_scan(lake, f"SELECT k FROM fact WHERE v >= 0 AND k IN ({pairs})")
+        assert (scan.files_read if scan else FILES) == files, on
 
 
 def test_sizes_are_written_as_sparks_own(lake: Lake) -> None:

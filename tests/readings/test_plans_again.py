@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -122,6 +124,32 @@ def values_of_variables(expression: Any) -> list[Any]:
         return [expression.value().get()]
     children = expression.children()
     return [value for i in range(children.size()) for value in values_of_variables(children.apply(i))]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "xpath_int(m, '/r/a') = 777",
+        "xpath_string(m, '/r/a') = '777'",
+        'to_json(named_struct(\'m\', m, \'n\', m)) = \'{"m":"<r><a>777</a></r>","n":"<r><a>777</a></r>"}\'',
+        "from_json(to_json(named_struct('m', m)), 'm string').m = '<r><a>777</a></r>'",
+    ],
+)
+def test_threads_that_plan_queries_of_one_dataframe_share_nothing_that_is_written_to(lake: Lake, where: str) -> None:
+    """Evaluators of functions stand in the plan as objects, with buffers and inputs of their own."""
+    for i in range(4):
+        lake.file(f"{i}.parquet", {"m": [f"<r><a>{i * 300 + j}</a></r>" for j in range(300)]})
+    lake.index(ValueList("m"))
+    frame = lake.view().where(where)
+
+    def kept(number: int) -> set[str]:
+        listing = Listing.now(lake.skipping.jvm.scans(frame.selectExpr("m", f"{number} AS n"))[-1])
+        assert lake.skipping.decide(listing).errors == []
+        return {Path(path).name for path in listing.kept}
+
+    assert kept(0) == {"2.parquet"}
+    with ThreadPoolExecutor(8) as threads:
+        assert all(found == {"2.parquet"} for found in threads.map(kept, range(40)))
 
 
 def test_settings_are_the_query_s_while_another_session_is_active(lake: Lake) -> None:

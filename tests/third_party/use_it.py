@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 import data_skip
 from data_skip.spark.java import ensure_java
+from data_skip.spark.jvm import shim
 from data_skip.testing import check_index
 from tests.support import aged
 
@@ -42,6 +43,11 @@ def main(folder: Path) -> None:
         max_length.MaxLength("city"), rows, ["length(city) > 8", "NOT (length(city) > 8)", "length(city) > 3 OR city IS NULL"], spark
     )
     seen["skipped"] = {predicate: len(files) for predicate, files in checked.skipped.items()}
+
+    java = shim(spark.sparkContext._gateway)
+    before = java.snapshots()
+    spark.stop()
+    seen["snapshots"] = [before, java.snapshots()]
     print(json.dumps(seen))
 
 

@@ -24,9 +24,9 @@ from data_skip.building.binding import Binding
 from data_skip.building.collect import Collected, named
 from data_skip.building.lifting import by_name_from_parquet, local_path
 from data_skip.expression import Column, columns_of
-from data_skip.store.reader import WITH_MALFORMED
+from data_skip.store.reader import AS_PARQUET, WITH_MALFORMED
 
-BY_FIELD = ("parquet", "orc")  # whose readers leave out fields of structs that a query does not ask for
+BY_FIELD = (*AS_PARQUET, "orc")  # whose readers leave out fields of structs that a query does not ask for
 
 
 def undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:

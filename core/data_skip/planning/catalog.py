@@ -63,6 +63,10 @@ class Catalog:
             self._modules.append(sys.modules[type(index).__module__])
             self.knowledge = _know(self._modules)
 
+    def forget(self) -> None:
+        """Lets go of the snapshots of indexes."""
+        self._stores.clear()
+
     def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""
         if root not in self._stores:

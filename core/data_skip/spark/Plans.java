@@ -7,16 +7,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.CsvToStructs;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.ScalaUDF;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
@@ -24,6 +27,7 @@ import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap$;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -33,6 +37,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.ObjectType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 
@@ -66,6 +71,10 @@ public final class Plans {
     if (!(format instanceof org.apache.spark.sql.sources.DataSourceRegister)) return name;
     String registered = ((org.apache.spark.sql.sources.DataSourceRegister) format).shortName();
     return FORMATS.contains(name) || !NAMES.contains(registered) ? registered : name;
+  }
+
+  public static boolean isSparks(Object format) {
+    return FORMATS.contains(format.getClass().getName());
   }
 
   public static String json(Object value) {
@@ -195,19 +204,24 @@ public final class Plans {
       LogicalRelation scan, FileIndex location, StructType partitionSchema, StructType dataSchema, FileFormat format, Map changes,
       scala.collection.immutable.Seq output) {
     HadoopFsRelation old = (HadoopFsRelation) scan.relation();
-    java.util.TreeMap options = new java.util.TreeMap(String.CASE_INSENSITIVE_ORDER);
-    options.putAll(scala.jdk.javaapi.CollectionConverters.asJava(old.options()));
-    options.putAll(changes);
     HadoopFsRelation relation =
-        new HadoopFsRelation(
-            location, partitionSchema, dataSchema, old.bucketSpec(), format,
-            scala.collection.immutable.Map$.MODULE$.from(scala.jdk.javaapi.CollectionConverters.asScala(options)), old.sparkSession());
+        new HadoopFsRelation(location, partitionSchema, dataSchema, old.bucketSpec(), format, options(old.options(), changes), old.sparkSession());
     Object[] arguments = new Object[scan.productArity()];
     for (int i = 0; i < arguments.length; i++) {
       Object argument = scan.productElement(i);
       arguments[i] = argument == old ? relation : argument == scan.output() ? output : argument;
     }
     return (LogicalRelation) scan.makeCopy(arguments);
+  }
+
+  /** A reader may ask for an option in any letters. */
+  private static scala.collection.immutable.Map options(scala.collection.immutable.Map old, Map changes) {
+    if (changes.isEmpty()) return old;
+    java.util.TreeMap options = new java.util.TreeMap(String.CASE_INSENSITIVE_ORDER);
+    options.putAll(scala.jdk.javaapi.CollectionConverters.asJava(old));
+    options.putAll(changes);
+    return CaseInsensitiveMap$.MODULE$.apply(
+        scala.collection.immutable.Map$.MODULE$.from(scala.jdk.javaapi.CollectionConverters.asScala(options)));
   }
 
   /** The only file relation of a plan that merely selects from it; null where there is none. */
@@ -242,8 +256,20 @@ public final class Plans {
     return result;
   }
 
-  /** The expression with lambda variables of its own, to be evaluated here: they hold values, and threads share those of one DataFrame. */
+  /**
+   * The expression with a state of its own, to be evaluated here: lambda variables hold values, and evaluators (as of to_json and xpath) and
+   * users' functions what they write to. Threads share those of one DataFrame; a task is given a copy, made as this one.
+   */
   public static Expression unshared(Expression expression) {
+    Expression own = withOwnVariables(expression);
+    if (!hasState(own)) return own;
+    SerializerInstance serializer = org.apache.spark.SparkEnv$.MODULE$.get().closureSerializer().newInstance();
+    ClassLoader loader = org.apache.spark.util.Utils$.MODULE$.getContextOrSparkClassLoader();
+    scala.reflect.ClassTag tag = scala.reflect.ClassTag$.MODULE$.apply(Expression.class);
+    return (Expression) serializer.deserialize(serializer.serialize(own, tag), loader, tag);
+  }
+
+  private static Expression withOwnVariables(Expression expression) {
     if (expression instanceof NamedLambdaVariable) {
       NamedLambdaVariable shared = (NamedLambdaVariable) expression;
       return new NamedLambdaVariable(shared.name(), shared.dataType(), shared.nullable(), shared.exprId(), new AtomicReference());
@@ -251,9 +277,18 @@ public final class Plans {
     return (Expression) expression.mapChildren(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object child) {
-            return unshared((Expression) child);
+            return withOwnVariables((Expression) child);
           }
         });
+  }
+
+  /** Whether an expression holds an object, or is none of Spark's own. What these keep besides is made anew with each copy. */
+  private static boolean hasState(Expression expression) {
+    boolean object = expression instanceof Literal && expression.dataType() instanceof ObjectType;
+    if (object || expression instanceof ScalaUDF || !expression.getClass().getName().startsWith("org.apache.spark.sql.catalyst.")) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (hasState((Expression) children.next())) return true;
+    return false;
   }
 
   /**

@@ -25,11 +25,17 @@ public final class Shim {
 
   /** Appends the rule to the session's optimizer; returns it. */
   public SkippingRule install(org.apache.spark.sql.classic.SparkSession session, BiFunction python) {
+    KnownFiles.whileRunning(session.sparkContext());
     SkippingRule rule = new SkippingRule(python, false);
     List rules = withoutRule(session);
     rules.add(rule);
     session.experimental().extraOptimizations_$eq(Plans.seq(rules));
     return rule;
+  }
+
+  /** How many snapshots of indexes the JVM keeps. */
+  public int snapshots() {
+    return KnownFiles.count();
   }
 
   public void uninstall(org.apache.spark.sql.classic.SparkSession session) {

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
@@ -28,7 +29,7 @@ SOURCES = tuple(
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "KnownFiles Freshness Listing ChosenFiles"),
-        ("plans", "Alike KeyPredicates RuntimeFilter"),
+        ("plans", "Alike KeyPredicates SideRows RuntimeFilter"),
         ("files", "SessionSettings Description SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),
@@ -41,8 +42,16 @@ class Jvm:
     """The JVM of one session: all that data-skip asks it about plans, and about DataFrames by their plans."""
 
     def __init__(self, spark: SparkSession, callback: Any) -> None:
-        """`callback` implements java.util.function.BiFunction: the JVM calls it while it plans and runs queries."""
+        """`callback` implements java.util.function.BiFunction: the JVM calls it while it plans and runs queries.
+
+        DataSkipError where what Python asks back runs on other threads of the JVM, as with PYSPARK_PIN_THREAD=false.
+        """
         gateway: Any = spark.sparkContext._gateway
+        if not isinstance(gateway, ClientServer):
+            raise DataSkipError(
+                "this Python was started with PYSPARK_PIN_THREAD=false: Spark would answer data-skip on threads that do not know the"
+                " query's settings, and rows might be lost; unset PYSPARK_PIN_THREAD and start Python anew"
+            )
         ensure_callback_server_started(gateway)
         self._session = spark._jsparkSession
         self._callback = callback

@@ -12,7 +12,8 @@ from typing import Any
 from data_skip.expression import Call, Expression, columns_of
 from data_skip.store.settings import FIRST_PART, HADOOP, SQL, SYSTEMS, ZONE, ZONE_RULES, relevant
 
-SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text")
+SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text", "geoparquet")
+AS_PARQUET = ("parquet", "geoparquet")  # Sedona's reader is Spark's own but for geometry, and heeds the same settings
 BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
 WITH_MALFORMED = ("csv", "json")
 CUT_MATTERS = ("csv",)  # of these a file may give other rows where Spark cuts it into other parts
@@ -47,6 +48,7 @@ class Reading:
     """How a scan turns files into values. `description` is that of a Scan, `settings` its method of that name."""
 
     def __init__(self, description: Mapping[str, Any], settings: Settings) -> None:
+        self._code = description.get("code")
         self._format, self._schema = description["format"], _parsed(description["schema"])
         self._options = {k.lower(): _plain(k.lower(), v) for k, v in description["options"].items() if _counts(k.lower())}
         self._has_ids = '"parquet.field.id"' in description["schema"]
@@ -62,7 +64,7 @@ class Reading:
         columns = _columns(self._format, self._schema, paths, _by_position(reader))
         timed = '"timestamp"' in json.dumps([type_ for _, type_, *_ in columns])
         more: list[str] = []
-        if self._format == "parquet" and timed:
+        if self._format in AS_PARQUET and timed:
             more.append(ZONE)  # old calendars' moments are told by the clock of the JVM's zone, where the file does not name another
         if (self._format in _OF_LOCAL_TIMES and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
             more.append(ZONE_RULES)
@@ -70,13 +72,16 @@ class Reading:
             more += FIRST_PART
         told = [{key: found[key] for key in more if key in found} for found in self._settings]
         reader["session"] = _together([{**session, **further} for session, further in zip(sessions, told, strict=True)])
+        if self._code is not None:
+            reader["session"]["jar of the reader"] = self._code
         doubts = {"doubts": _DOUBTS} if self._format in WITH_MALFORMED else {}
         return {**reader, "columns": columns, **doubts}
 
     def _relevant(self, evaluates: bool) -> list[dict[str, str]]:
         """Of each session the settings that may change what the scan gives; `evaluates`: expressions over it, as well."""
         if evaluates not in self._sessions:
-            self._sessions[evaluates] = [relevant(found, self._format, evaluates, self._has_ids) for found in self._settings]
+            format_ = "parquet" if self._format in AS_PARQUET else self._format
+            self._sessions[evaluates] = [relevant(found, format_, evaluates, self._has_ids) for found in self._settings]
         return self._sessions[evaluates]
 
 
@@ -179,7 +184,7 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return f"the schema at avroSchemaUrl={options['avroschemaurl']!r} may change; give it as avroSchema"
     if reader["format"] == "avro" and options.get("positionalfieldmatching", "false") != "false":
         return "positionalFieldMatching=true counts positions among the columns that a query asks for, so that each reads other values"
-    if reader["format"] in ("parquet", "orc") and (column := next(filter(_is_struct_with_default, reader["columns"]), None)):
+    if reader["format"] in (*AS_PARQUET, "orc") and (column := next(filter(_is_struct_with_default, reader["columns"]), None)):
         return f"column {column[0]} is of a struct with a DEFAULT: Spark gives it other values where a query reads some of its fields only"
     if header_may_move(reader) and (small := next(filter(None, (_too_small(reader["session"] or {}, key) for key in FIRST_PART)), "")):
         return f"{small} may cut a CSV file before its header, which then is a row; at least {_LEAST_PART} bytes are known to do"

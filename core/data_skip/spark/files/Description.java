@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 public final class Description {
   private Description() {}
 
-  /** roots, format, options, schema. */
+  /** roots, format (code: of one that is not Spark's), options, schema. */
   public static Map of(LogicalRelation scan) {
     HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
     Map json = new LinkedHashMap();
@@ -28,6 +28,7 @@ public final class Description {
     while (paths.hasNext()) roots.add(Plans.uri(qualified((Path) paths.next(), (SparkSession) relation.sparkSession())));
     json.put("roots", roots);
     json.put("format", Plans.formatName(relation.fileFormat()));
+    if (!Plans.isSparks(relation.fileFormat())) json.put("code", Code.of(relation.fileFormat().getClass()));
     json.put("options", scala.jdk.javaapi.CollectionConverters.asJava(relation.options()));
     json.put("schema", relation.dataSchema().json());
     return json;

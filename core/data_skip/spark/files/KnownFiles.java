@@ -5,14 +5,19 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 
 /**
  * The file versions of the last few snapshots of indexes, so that a query need not hand its listing over to Python: the JVM looks
- * files up, and only bits cross.
+ * files up, and only bits cross. They are kept as long as Spark runs.
  */
 public final class KnownFiles {
   private static final int KEPT = 16;
   private static final Map SNAPSHOTS = Collections.synchronizedMap(new Recent());
+
+  private static SparkContext running;
 
   private final String root;
   private final Map slots = new HashMap();
@@ -33,6 +38,29 @@ public final class KnownFiles {
     if (versions.length == 0) return;
     String[] lines = new String(versions, StandardCharsets.UTF_8).split("\n");
     for (int i = 0; i < lines.length; i++) slots.put(lines[i], new Integer(i));
+  }
+
+  /** From now on nothing is kept when this Spark stops. */
+  public static synchronized void whileRunning(final SparkContext context) {
+    if (running == context) return;
+    SNAPSHOTS.clear();
+    running = context;
+    context.addSparkListener(new SparkListener() {
+      public void onApplicationEnd(SparkListenerApplicationEnd end) {
+        stopped(context);
+      }
+    });
+  }
+
+  private static synchronized void stopped(SparkContext context) {
+    if (running != context) return;
+    SNAPSHOTS.clear();
+    running = null;
+  }
+
+  /** How many snapshots are kept. */
+  public static int count() {
+    return SNAPSHOTS.size();
   }
 
   public static KnownFiles get(String snapshot) {

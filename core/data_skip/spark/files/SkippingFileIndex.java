@@ -20,6 +20,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * A FileIndex that lists what the wrapped one lists, less the files which Python proves to hold no row of this scan's
@@ -182,6 +183,9 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
           return scan.decided(new Listing(scan, session(), all));
         }
       });
+    } catch (SmallSide.Cancelled cancelled) {
+      Platform.throwException(cancelled.getCause());
+      return null;
     } catch (Throwable unknown) {
       return all;
     }
@@ -235,7 +239,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return all;
   }
 
-  /** Spark explains a FileIndex by its root paths alone: so the first of them tells the clause where it is printed. */
+  /** EXPLAIN FORMATTED tells of a FileIndex its root paths alone: so there, and for nobody else, the first of them tells the clause. */
   public scala.collection.immutable.Seq rootPaths() {
     List paths = new ArrayList(scala.jdk.javaapi.CollectionConverters.asJava(wrapped.rootPaths()));
     if (!paths.isEmpty()) paths.set(0, new ExplainedPath((Path) paths.get(0), this));
@@ -262,9 +266,9 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return wrapped.metadataOpsTimeNs();
   }
 
-  /** A Path in everything but its printed form. */
+  /** A Path in everything but its form in EXPLAIN FORMATTED: listeners, who ask what a query reads, are given a path. */
   private static final class ExplainedPath extends Path {
-    private final SkippingFileIndex scan;
+    private final transient SkippingFileIndex scan;
 
     ExplainedPath(Path path, SkippingFileIndex scan) {
       super(path.toUri());
@@ -272,7 +276,17 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     }
 
     public String toString() {
-      return super.toString() + " " + scan;
+      return scan != null && isExplained() ? super.toString() + " " + scan : super.toString();
+    }
+
+    private static boolean isExplained() {
+      StackTraceElement[] callers = new Throwable().getStackTrace();
+      for (int i = 0; i < callers.length; i++) {
+        String method = callers[i].getMethodName();
+        if (method.contains("buildLocationMetadata")) return false; // which is kept, and told to listeners
+        if (method.contains("verboseStringWithOperatorId")) return true;
+      }
+      return false;
     }
   }
 

@@ -20,7 +20,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.util.sketch.BloomFilter;
 
-/** Predicates made of values, for RuntimeFilter. */
+/** Predicates made of values, for SideRows. */
 public final class KeyPredicates {
   private static final int FEW_KEYS = 100; // of a function, each is found by bisection; more get a range besides
   private static final int MOST_KEYS = 10000; // that are told one by one

@@ -2,11 +2,15 @@ package data_skip;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.io.compress.CompressionCodecFactory;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
@@ -33,6 +37,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Range;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.types.DataTypeUtils$;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
@@ -43,11 +48,13 @@ import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
+import org.apache.spark.sql.execution.datasources.TextBasedFileFormat;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * A part of the query that is run by itself before the files of another part are listed: one side of a join, or a sub-query.
@@ -57,6 +64,8 @@ import org.apache.spark.sql.types.NumericType;
  */
 public final class SmallSide {
   private static final ThreadLocal RUNNING = new ThreadLocal();
+  private static final int UNPACKED = 8; // bytes of text for one of a packed file
+  private static final int BYTES_OF_A_PAIR = 10; // of rows that are compared: a tenth of a microsecond, in which so many are read
   private static final String KEYS = "data-skip: keys of a join";
 
   private SmallSide() {}
@@ -64,6 +73,13 @@ public final class SmallSide {
   /** A FileIndex that lists some of the files of another one. */
   public interface Wrapper {
     FileIndex wrapped();
+  }
+
+  /** Somebody has cancelled what was run: then the query that it was run for ends as well, with what Spark raised. */
+  public static final class Cancelled extends Error {
+    Cancelled(Throwable raised) {
+      super(String.valueOf(raised.getMessage()), raised);
+    }
   }
 
   /** Whether this thread is planning a small side. */
@@ -237,19 +253,62 @@ public final class SmallSide {
     return !(summed instanceof DecimalType) || ((DecimalType) summed).precision() <= 28;
   }
 
-  /** How many bytes running the plan may read. */
+  /**
+   * What running the plan costs, in bytes that are read: those of text as they are once unpacked; and where a join compares all rows of one
+   * side with all of the other, as many as take the time of a pair.
+   */
   public static long bytes(LogicalPlan plan) {
-    if (plan.children().isEmpty()) {
-      scala.math.BigInt size = plan.stats().sizeInBytes();
-      return size.isValidLong() ? size.toLong() : Long.MAX_VALUE;
-    }
-    long total = 0;
+    if (plan.children().isEmpty()) return times(plan.stats().sizeInBytes(), isPackedText(plan) ? UNPACKED : 1);
+    long total = comparesAll(plan) ? pairs((LogicalPlan) plan.children().head(), (LogicalPlan) plan.children().last()) : 0;
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) {
       long bytes = bytes((LogicalPlan) children.next());
       total = total > Long.MAX_VALUE - bytes ? Long.MAX_VALUE : total + bytes;
     }
     return total;
+  }
+
+  private static long times(scala.math.BigInt size, long factor) {
+    scala.math.BigInt product = size.$times(scala.math.BigInt$.MODULE$.long2bigInt(factor));
+    return product.isValidLong() ? product.toLong() : Long.MAX_VALUE;
+  }
+
+  /** Whether a plan reads text of which the first file is packed: columns of Parquet are packed as well, but those that are read are few. */
+  private static boolean isPackedText(LogicalPlan plan) {
+    if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) return false;
+    HadoopFsRelation files = (HadoopFsRelation) ((LogicalRelation) plan).relation();
+    if (!(files.fileFormat() instanceof TextBasedFileFormat)) return false;
+    FileIndex location = files.location() instanceof Wrapper ? ((Wrapper) files.location()).wrapped() : files.location();
+    if (!(location instanceof PartitioningAwareFileIndex)) return false;
+    scala.collection.Iterator all = ((PartitioningAwareFileIndex) location).allFiles().iterator();
+    CompressionCodecFactory codecs = new CompressionCodecFactory(((SparkSession) files.sparkSession()).sparkContext().hadoopConfiguration());
+    return all.hasNext() && codecs.getCodec(((FileStatus) all.next()).getPath()) != null;
+  }
+
+  /** Whether a join has no equality of both sides by which Spark finds the rows that match. */
+  private static boolean comparesAll(LogicalPlan plan) {
+    if (!(plan instanceof Join)) return false;
+    List parts = ((Join) plan).condition().isEmpty() ? new ArrayList() : Plans.conjuncts((Expression) ((Join) plan).condition().get());
+    for (int i = 0; i < parts.size(); i++) {
+      if (!(parts.get(i) instanceof EqualTo) && !(parts.get(i) instanceof EqualNullSafe)) continue;
+      Expression one = (Expression) ((Expression) parts.get(i)).children().head();
+      Expression other = (Expression) ((Expression) parts.get(i)).children().last();
+      if (isOfEach(one, other, (Join) plan) || isOfEach(other, one, (Join) plan)) return false;
+    }
+    return true;
+  }
+
+  private static boolean isOfEach(Expression one, Expression other, Join join) {
+    return one.references().subsetOf(join.left().outputSet()) && other.references().subsetOf(join.right().outputSet());
+  }
+
+  private static long pairs(LogicalPlan left, LogicalPlan right) {
+    return times(rows(left).$times(rows(right)), BYTES_OF_A_PAIR);
+  }
+
+  private static scala.math.BigInt rows(LogicalPlan plan) {
+    if (plan.stats().rowCount().isDefined()) return (scala.math.BigInt) plan.stats().rowCount().get();
+    return plan.stats().sizeInBytes().$div(scala.math.BigInt$.MODULE$.int2bigInt(8 + DataTypeUtils$.MODULE$.fromAttributes(plan.output()).defaultSize()));
   }
 
   /**
@@ -294,9 +353,22 @@ public final class SmallSide {
               return execution.executedPlan().executeCollect();
             }
           });
+    } catch (Throwable raised) {
+      if (isCancelled(raised)) throw new Cancelled(raised);
+      Platform.throwException(raised);
+      return null;
     } finally {
       RUNNING.remove();
     }
+  }
+
+  /** By its group, its tag or Spark's listing of jobs, or since this thread was interrupted. */
+  private static boolean isCancelled(Throwable raised) {
+    if (raised == null) return false;
+    if (raised instanceof InterruptedException || String.valueOf(raised.getMessage()).startsWith("[SPARK_JOB_CANCELLED]")) return true;
+    Throwable[] others = raised.getSuppressed(); // of stages that failed together
+    for (int i = 0; i < others.length; i++) if (isCancelled(others[i])) return true;
+    return isCancelled(raised.getCause());
   }
 
   private static List named(List expressions) {

@@ -32,6 +32,7 @@ public final class PythonWorkers {
   private int rounds;
   private int failures;
   private long deadline;
+  private volatile boolean late; // and what still runs is cancelled by us
 
   /** An expression over some attributes, the rows of their values that it is asked of, and its answers. */
   private static final class Subject {
@@ -105,6 +106,7 @@ public final class PythonWorkers {
     failures = 0;
     double seconds = UserSettings.pythonMaxSeconds(session.sessionState().conf());
     deadline = System.nanoTime() + (long) (seconds * 1e9);
+    late = false;
     String tag = "data-skip-" + java.util.UUID.randomUUID();
     java.util.Timer timer = cancelling(session.sparkContext(), tag, (long) (seconds * 1000));
     session.sparkContext().addJobTag(tag);
@@ -118,10 +120,11 @@ public final class PythonWorkers {
   }
 
   /** Ends the jobs with a tag after so many milliseconds, and those that begin later. */
-  private static java.util.Timer cancelling(final org.apache.spark.SparkContext context, final String tag, long after) {
+  private java.util.Timer cancelling(final org.apache.spark.SparkContext context, final String tag, long after) {
     java.util.Timer timer = new java.util.Timer("data-skip", true);
     timer.schedule(new java.util.TimerTask() {
       public void run() {
+        late = true;
         context.cancelJobsWithTag(tag);
       }
     }, after, 200);
@@ -192,9 +195,10 @@ public final class PythonWorkers {
           subject.answers.set(((Integer) place).intValue(), answer == PythonBatches.CONFLICT ? UNKNOWN : answer);
         }
       }
+    } catch (SmallSide.Cancelled cancelled) {
+      if (!late) throw cancelled;
     } catch (Exception raised) { // by a function, or since Spark cannot plan it so: the query will tell
       failures++;
-      if (String.valueOf(raised.getMessage()).contains("SPARK_JOB_CANCELLED")) deadline = System.nanoTime();
       int middle = places.size() / 2;
       if (middle > 0) {
         find(group, batches, places.subList(0, middle), session);

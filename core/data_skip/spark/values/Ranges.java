@@ -71,7 +71,7 @@ public final class Ranges {
         for (int i = 0; i < children.length; i++) {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
         }
-        this.step = (Expression) expression.withNewChildren(Plans.seq(references));
+        this.step = Plans.unshared((Expression) expression.withNewChildren(Plans.seq(references)));
         if (rule != null && rule.checked) this.checked = AnsiForm.of(step);
       }
       if (name.equals("InSet")) this.members = new Members(((InSet) expression).hset().iterator(), children[0].ordering);
@@ -83,7 +83,7 @@ public final class Ranges {
       List values = new ArrayList();
       for (int i = 1; i < children.length; i++) {
         if (!children[i].constant) return null;
-        values.add(children[i].expression.eval(null));
+        values.add(Plans.unshared(children[i].expression).eval(null));
       }
       return new Members(scala.jdk.javaapi.CollectionConverters.asScala(values.iterator()), children[0].ordering);
     }
@@ -92,7 +92,7 @@ public final class Ranges {
     ValueRange range() {
       ValueRange found;
       try {
-        found = target >= 0 ? inputs[target] : constant ? single(expression.eval(null)) : computed();
+        found = target >= 0 ? inputs[target] : constant ? single(Plans.unshared(expression).eval(null)) : computed();
       } catch (Exception raised) { // by Spark, at a corner: then nothing is known
         found = null;
       }
