@@ -237,7 +237,10 @@ def at_hand(frame: DataFrame, file: str = "file_path") -> DataFrame:
 
 def files_read(skipping: Skipping, frame: DataFrame, folder: Path, *, errors: bool = True) -> set[str]:
     """The files, relative to a folder, that the last skipping scan of a DataFrame reads; errors: whether filters may fail."""
-    listing = Listing.now(skipping.jvm.scans(frame)[-1])
+    scans = skipping.jvm.scans(frame)
+    if not scans and not frame.inputFiles():
+        return set()  # Spark knows the rows without a scan
+    listing = Listing.now(scans[-1])
     report = skipping.decide(listing)
     assert errors or not report.errors, report.errors
     root = str(folder.resolve()) + "/"

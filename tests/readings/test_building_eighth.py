@@ -11,6 +11,7 @@ from tests.support import Lake, settings_of
 
 SQL = "spark.sql."
 PARTS = {f"{SQL}files.minPartitionNum": "2", f"{SQL}files.openCostInBytes": str(1 << 10)}  # the more bytes are read, the larger
+LARGER = PARTS | {f"{SQL}files.openCostInBytes": str(1 << 14)}  # the least that a header may lie in
 CSV: dict[str, Any] = {"format": "csv", "schema": "a string, s string"}
 MARKED = "\ufeffx,1\n" * 1_250  # in the first line of a part the mark is none
 
@@ -80,9 +81,9 @@ def test_which_partitions_are_read_may_be_known_later(lake: Lake) -> None:
 def test_a_header_that_is_cut_off_where_others_are_skipped(lake: Lake, encoding: str, comment: str) -> None:
     """A header is left out in the first part only."""
     options = {"header": "true", "comment": comment, "encoding": encoding, **({"lineSep": "\n"} if "16" in encoding else {})}
-    lake.text("odd.csv", f"{comment} comment\n" * 250 + "a,s\n" + "1,t\n" * 10, encoding)
-    lake.text("plain.csv", "a,s\n" + "2,u\n" * 2_500, encoding)
-    with settings_of(lake.spark, PARTS):
+    lake.text("odd.csv", f"{comment} {'comment' * 20}\n" * 250 + "a,s\n" + "1,t\n" * 10, encoding)
+    lake.text("plain.csv", "a,s\n" + f"{'2' * 60},u\n" * 2_500, encoding)
+    with settings_of(lake.spark, LARGER):
         lake.index(ValueList("a"), ValueList("s"), options=options, **CSV)
         lake.view(**CSV, **options)
         lake.query("SELECT * FROM t WHERE s = 's'")
@@ -91,9 +92,9 @@ def test_a_header_that_is_cut_off_where_others_are_skipped(lake: Lake, encoding:
 
 def test_a_header_behind_few_comments(lake: Lake) -> None:
     options = {"header": "true", "comment": "#"}
-    lake.text("a.csv", "# comment\n\n \n" * 50 + " a,s\n" + "1,t\n" * 1_250)
-    lake.text("b.csv", "a,s\n" + "2,u\n" * 2_500)
-    with settings_of(lake.spark, PARTS):
+    lake.text("a.csv", "# comment\n\n \n" * 100 + " a,s\n" + f"{'1' * 60},t\n" * 1_250)
+    lake.text("b.csv", "a,s\n" + f"{'2' * 60},u\n" * 2_500)
+    with settings_of(lake.spark, LARGER):
         assert lake.table(options=options, **CSV).create_index(MinMax("s")).files_refused == 0
         lake.view(**CSV, **options)
         lake.query("SELECT * FROM t WHERE s = 't'", read=["a.csv"])
