@@ -17,8 +17,8 @@ if __name__ == "__main__":
     import pyarrow.compute  # noqa: F401
     from pyspark.daemon import manager
 
-    import data_skip.building.collect
-    import geo_skip
+    import data_skip.building.collect  # noqa: F401
+    import geo_skip  # noqa: F401
     import log_skip  # noqa: F401
 
     manager()

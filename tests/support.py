@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,6 +23,17 @@ from data_skip import Index, QueryReport, ScanReport, Skipping
 from data_skip.files.listing import Listing
 from data_skip.planning.indicators import matches
 from data_skip.table import Table
+
+# Hadoop's thousand defaults stand in its code as in its files, and Spark copies and sends those of the files with every job: half of
+# what a small job takes. `test-newest` and `test-versions`, the demo and the benchmarks run with them.
+HADOOP_DEFAULTS = str(Path(__file__).parent / "hadoop_defaults") if pyspark.__version__.startswith("4.0.") else ""
+
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1",  # a run is too short, and its plans too many, for what the second compiler gives: it took half of two cores
+    "-XX:ReservedCodeCacheSize=512m",  # of the first is too small for what is generated: a third of a core went into compiling again
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",  # of thousands of classes, and of all that Spark compiles
+    "-XX:+UseSerialGC -Xms1500m -Xmn800m",  # a twentieth of the time went into collecting a small young generation
+)
 
 
 class Lake:
@@ -68,7 +80,7 @@ class Lake:
         return aged(path)
 
     def spark_files(self, names: Sequence[str], rows: DataFrame, format: str = "parquet", **options: str) -> dict[str, Path]:
-        """As `spark_file`, a file for each partition of the rows; one job writes them all. They lie beside the table until they are moved."""
+        """As `spark_file`, a file for each partition of the rows, in one job. They lie beside the table until they are moved."""
         folder = self.folder.parent / f"{names[0]}.spark"
         rows.write.format(format).options(**options).mode("overwrite").save(str(folder))
         parts = sorted(p for p in folder.iterdir() if p.name.startswith("part-"))
