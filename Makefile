@@ -26,6 +26,10 @@ rooms = $(filter-out __pycache__,$(patsubst tests/%/.,%,$(wildcard tests/*/.)))
 nothing = no tests are called '$(ONLY)': give a path, or one of $(rooms:_skip=)
 selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing))))
 
+# Beside tests/differential, what draws more of the same where it is told to.
+DRAWN = $(addprefix tests/,joins/test_random_joins.py elements/test_random_arrays.py falsifiable/test_monotone.py geo_skip/test_random.py \
+	log_skip/test_user_agents.py readings/test_text.py test_partitions.py)
+
 .PHONY: help install demo test test-long test-newest test-versions lint format fuzz claims bench clean
 
 help: ## list these commands
@@ -64,8 +68,8 @@ format: .venv/.installed ## repair style and format where that can be done by it
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
 
-fuzz: .venv/.installed ## compare rows with and without skipping on N=20000 random predicates, and of every function that is claimed to be monotone
-	@DATA_SKIP_EXAMPLES=$(N) $(call python,.venv) -m pytest tests/differential tests/falsifiable/test_monotone.py
+fuzz: .venv/.installed ## compare rows with and without skipping on N=20000 random predicates, and of every function said to be monotone
+	@DATA_SKIP_EXAMPLES=$(N) $(call python,.venv) -m pytest tests/differential $(DRAWN)
 
 claims: .venv/.installed ## hold what is claimed of functions against Spark: CLAIMS=40 times as many values as the tests
 	@DATA_SKIP_CLAIMS=$(CLAIMS) $(call python,.venv) -m pytest tests/claims -q

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 import data_skip
 from data_skip.spark.java import ensure_java
-from tests.support import Lake
+from tests.support import HADOOP_DEFAULTS, JAVA_OPTIONS, Lake
 
 # The same examples on every run, however slow the machine is.
 settings.register_profile("same", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -31,18 +31,6 @@ if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = providers.Constants
 
 SEDONA = ("org.apache.sedona:sedona-spark-shaded-4.0_2.13:1.8.0", "org.datasyslab:geotools-wrapper:1.8.0-33.1")
-
-
-# Hadoop's thousand defaults stand in its code as in its files, and Spark copies and sends those of the files with every job: half of
-# what a small job takes. `test-newest` and `test-versions`, the demo and the benchmarks run with them.
-HADOOP_DEFAULTS = str(Path(__file__).parent / "hadoop_defaults") if pyspark.__version__.startswith("4.0.") else ""
-
-JAVA_OPTIONS = (
-    "-XX:TieredStopAtLevel=1",  # a run is too short, and its plans too many, for what the second compiler gives: it took half of two cores
-    "-XX:ReservedCodeCacheSize=512m",  # of the first is too small for what is generated: a third of a core went into compiling again
-    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",  # of thousands of classes, and of all that Spark compiles
-    "-XX:+UseSerialGC -Xms1500m -Xmn800m",  # a twentieth of the time went into collecting a small young generation
-)
 
 # What may change with Spark's version: `pytest -m spark_version` runs it on others than the one that is pinned.
 SPARK_VERSION = (

@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,6 +23,17 @@ from data_skip import Index, QueryReport, ScanReport, Skipping
 from data_skip.files.listing import Listing
 from data_skip.planning.indicators import matches
 from data_skip.table import Table
+
+# Hadoop's thousand defaults stand in its code as in its files, and Spark copies and sends those of the files with every job: half of
+# what a small job takes. `test-newest` and `test-versions`, the demo and the benchmarks run with them.
+HADOOP_DEFAULTS = str(Path(__file__).parent / "hadoop_defaults") if pyspark.__version__.startswith("4.0.") else ""
+
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1",  # a run is too short, and its plans too many, for what the second compiler gives: it took half of two cores
+    "-XX:ReservedCodeCacheSize=512m",  # of the first is too small for what is generated: a third of a core went into compiling again
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",  # of thousands of classes, and of all that Spark compiles
+    "-XX:+UseSerialGC -Xms1500m -Xmn800m",  # a twentieth of the time went into collecting a small young generation
+)
 
 
 class Lake:
@@ -32,6 +44,7 @@ class Lake:
         self._viewed: DataFrame | None = None
         self._view: int | None = None  # what the session knows of the view `t` that is made of it
         self._state, self._rows = "", None
+        self._plain = ""  # what files and settings were when the view `t` was made with no options
         self.ran = False  # whether a query ran since the files and the settings are what they are
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -66,6 +79,13 @@ class Lake:
         part.replace(path)
         return aged(path)
 
+    def spark_files(self, names: Sequence[str], rows: DataFrame, format: str = "parquet", **options: str) -> dict[str, Path]:
+        """As `spark_file`, a file for each partition of the rows, in one job. They lie beside the table until they are moved."""
+        folder = self.folder.parent / f"{names[0]}.spark"
+        rows.write.format(format).options(**options).mode("overwrite").save(str(folder))
+        parts = sorted(p for p in folder.iterdir() if p.name.startswith("part-"))
+        return {name: aged(part.rename(folder / name)) for name, part in zip(names, parts, strict=True)}
+
     def table(self, **reader: Any) -> Table:
         """The table of data-skip; reader: format, schema, options."""
         return self.skipping.table(str(self.folder), **reader)
@@ -84,6 +104,7 @@ class Lake:
         frame.createOrReplaceTempView(name)
         if name == "t":
             self._viewed, self._view = frame, self._known_view()
+            self._plain = "" if schema or options or format != "parquet" else self._state_of_files()
         return frame
 
     def _known_view(self) -> int | None:
@@ -168,7 +189,10 @@ class Lake:
 
         So it tells what `check` does, of many predicates in a tenth of the time.
         """
-        frame = self.view()
+        if not self._plain or self._view != self._known_view() or self._plain != self._state_of_files():
+            self.view()
+        frame = self._viewed
+        assert frame is not None
         with self.skipping.disabled():
             found = matches(frame, wheres)
         read = []
@@ -225,7 +249,10 @@ def at_hand(frame: DataFrame, file: str = "file_path") -> DataFrame:
 
 def files_read(skipping: Skipping, frame: DataFrame, folder: Path, *, errors: bool = True) -> set[str]:
     """The files, relative to a folder, that the last skipping scan of a DataFrame reads; errors: whether filters may fail."""
-    listing = Listing.now(skipping.jvm.scans(frame)[-1])
+    scans = skipping.jvm.scans(frame)
+    if not scans and not frame.inputFiles():
+        return set()  # Spark knows the rows without a scan
+    listing = Listing.now(scans[-1])
     report = skipping.decide(listing)
     assert errors or not report.errors, report.errors
     root = str(folder.resolve()) + "/"

@@ -40,16 +40,20 @@ def test_formats(lake: Lake, format: str, options: dict[str, str]) -> None:
     spark = lake.spark
     end = f"{format}.gz" if format in ("csv", "json") and "compression" in options else format
     nested = "" if format == "csv" else ", named_struct('u', id / 2) AS n"
-    for name, start in (("low", 0), ("mid", 100), ("high", 200)):
-        rows = spark.range(start, start + 5, 1, 1).selectExpr(f"inline(array(struct({ROWS}{nested})))")
-        lake.spark_file(f"{name}.{end}", rows, format, **options)
+    ids = spark.range(0, 15, 1, 3).selectExpr("id + 95 * (id DIV 5) AS id")
+    rows = ids.selectExpr(f"inline(array(struct({ROWS}{nested})))")
     void = ", ".join(f"CAST(NULL AS {type_}) {name}" for name, type_ in fields(format))
-    lake.spark_file(f"void.{end}", spark.sql(f"SELECT {void} UNION ALL SELECT {void}"), format, **options)
+    voids = spark.sql(f"SELECT {void} UNION ALL SELECT {void}").coalesce(1)
+    late = spark.sql(f"SELECT {void}").selectExpr("999 AS x", "* EXCEPT (x)")
+    names = [f"{name}.{end}" for name in ("low", "mid", "high", "void", "new")]
+    low, mid, high, void_file, new = names
+    written = lake.spark_files(names, rows.unionAll(voids).unionAll(late), format, **options)
+    for name in (low, mid, high, void_file):
+        written[name].rename(lake.folder / name)
     schema = None if format in ("parquet", "orc", "avro") else ", ".join(f"{n} {t}" for n, t in fields(format))
     field = [MinMax("n.u")] if nested else []
     lake.index(*(MinMax(c) for c in "xdtb"), ValueList("s"), Prefix("s", 3), *field, format=format, schema=schema, options=options)
     lake.view(format=format, schema=schema, **options)
-    low, mid, high, void_file = (f"{name}.{end}" for name in ("low", "mid", "high", "void"))
     lake.check("x > 150", read=[high])
     lake.check("s LIKE 's1%'", read=[low, mid])
     lake.check("d >= DATE'2024-04-01' AND t < TIMESTAMP'1970-05-01'", read=[mid])
@@ -60,10 +64,10 @@ def test_formats(lake: Lake, format: str, options: dict[str, str]) -> None:
     if nested:
         lake.check("n.u = 51.5", read=[mid])
     # The table knows by itself how it was read.
-    lake.spark_file(f"new.{end}", spark.sql(f"SELECT {void}").selectExpr("999 AS x", "* EXCEPT (x)"), format, **options)
+    written[new].rename(lake.folder / new)
     assert lake.skipping.table(str(lake.folder)).refresh().files_collected == 1
     lake.view(format=format, schema=schema, **options)
-    lake.check("x > 500", read=[f"new.{end}"])
+    lake.check("x > 500", read=[new])
 
 
 def fields(format: str) -> list[tuple[str, str]]:

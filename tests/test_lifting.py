@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
-from data_skip import MinMax, Prefix
+from data_skip import Index, MinMax, Prefix, Skipping
 from data_skip.indexes.min_max import bounds
-from tests.support import Lake, aged
+from tests.support import Lake, aged, settings_of
 
 BY_SPARK = {
     "byte": "CAST(id % 200 - 100 AS tinyint)",
@@ -28,32 +30,54 @@ BY_SPARK = {
 }
 
 
-def record_of(lake: Lake, index: MinMax) -> list[Any]:
-    rows = lake.table().metadata().select("path", "row_count", index.column).orderBy("path").collect()
-    return [row.asDict(recursive=True) for row in rows]
+@dataclass(frozen=True)
+class Written:
+    """A table of files of 1000 rows, one, and none; the records of each column from footers, and those from rows."""
+
+    lake: Lake
+    lifted: list[dict[str, Any]]
+    collected: list[dict[str, Any]]
+
+
+def records_of(lake: Lake, *others: Index) -> tuple[int, list[dict[str, Any]]]:
+    """How many files were lifted, and the records of all columns; nothing of it stays."""
+    indexes, table = [MinMax(name) for name in BY_SPARK], lake.table()
+    report = table.create_index(*indexes, *others)
+    rows = table.metadata().select("path", "row_count", *(index.column for index in indexes)).orderBy("path").collect()
+    table.drop_index(*indexes, *others)
+    return report.files_lifted, [row.asDict(recursive=True) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def written(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Written:
+    lake = Lake(spark, skipping, tmp_path_factory.mktemp("lifting") / "table")
+    with settings_of(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
+        for i, count in enumerate((1000, 1, 0)):
+            rows = spark.range(0, count, 1, 1).selectExpr(*(f"{sql} AS {name}" for name, sql in BY_SPARK.items()), "'x' AS text")
+            lake.spark_file(f"{i}.parquet", rows, **{"parquet.block.size": "2000", "parquet.page.size.row.check.min": "100"})
+    files, lifted = records_of(lake)
+    assert files == 3
+    files, collected = records_of(lake, Prefix("text", 1))
+    assert files == 0
+    return Written(lake, lifted, collected)
 
 
 @pytest.mark.parametrize("name", BY_SPARK)
-def test_footers_say_what_the_rows_do(lake: Lake, name: str) -> None:
-    conf = lake.spark.conf
-    conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    try:
-        for i, count in enumerate((1000, 1, 0)):
-            rows = lake.spark.range(0, count, 1, 1).selectExpr(f"{BY_SPARK[name]} AS {name}", "'x' AS text")
-            lake.spark_file(f"{i}.parquet", rows, **{"parquet.block.size": "2000", "parquet.page.size.row.check.min": "100"})
-    finally:
-        conf.unset("spark.sql.parquet.outputTimestampType")
-    index, table = MinMax(name), lake.table()
-    report = table.create_index(index)
-    assert report.files_lifted == 3
-    lifted = record_of(lake, index)
-    table.drop_index(index)
-    assert table.create_index(index, Prefix("text", 1)).files_lifted == 0
-    assert lifted[:2] == record_of(lake, index)[:2]  # of the third, without rows, a row count of 0 says all
+def test_footers_say_what_the_rows_do(written: Written, name: str) -> None:
+    column = MinMax(name).column
+    lifted, collected = ([(row["path"], row["row_count"], row[column]) for row in rows] for rows in (written.lifted, written.collected))
+    assert len(lifted) == 3
+    assert lifted[:2] == collected[:2]  # of the third, without rows, a row count of 0 says all
+    assert lifted[2][:2] == ("2.parquet", 0)
     if name == "number":
+        lake = written.lake
         assert pq.read_metadata(lake.folder / "0.parquet").num_row_groups > 2
+        table = lake.table()
+        assert table.create_index(MinMax(name)).files_lifted == 3
+        lake.view()
         lake.check("number = 499", read=["0.parquet"])
         lake.check("number IS NULL", read=["0.parquet", "1.parquet"])
+        lake.spark.catalog.dropTempView("t")
 
 
 def test_what_pyarrow_writes(lake: Lake) -> None:

@@ -16,7 +16,7 @@ CSV = {"format": "csv", "schema": "x INT, s STRING"}
 
 
 def _archive(lake: Lake, name: str, number: int, whole: bool = True) -> None:
-    content = gzip.compress("".join(f"{number},{i}\n" for i in range(20_000)).encode())
+    content = gzip.compress("".join(f"{number},{i}\n" for i in range(4_000)).encode())
     lake.bytes(name, content if whole else content[: len(content) // 2])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import warnings
@@ -14,11 +15,13 @@ import ua_parser_rs  # noqa: F401  a test takes it away
 from pyspark.sql import SparkSession
 from ua_parser import BasicResolver, Parser, load_builtins
 
+from data_skip.planning.indicators import matches
 from log_skip import Formatted
 from log_skip.user_agents import _VERSION, LONGEST, Agent, _Rules, get_agent_name, parse
 from sample_data.access_log import read_lines, write_access_log
-from tests.support import Lake, aged
+from tests.support import Lake, aged, files_read
 
+ROUNDS = max(1, int(os.environ.get("DATA_SKIP_EXAMPLES", "0")) // 200)  # make fuzz draws more
 BASIC = Parser(BasicResolver(load_builtins()))
 
 pytestmark = pytest.mark.usefixtures("functions")
@@ -100,17 +103,20 @@ def test_skips_hours_of_the_real_log(lake: Lake, tmp_path: Path) -> None:
     for file in lake.folder.glob("*.parquet"):
         aged(file)
     lake.index(*(Formatted("user_agent", name) for name in ("get_agent_name", "get_os_name", "is_bot", "get_device_family")))
-    lake.view()
-    for where in (
+    wheres = (
         "get_agent_name(user_agent) = 'AhrefsBot'",
         "getAgentName(user_agent) IN ('Konqueror', 'Safari') AND NOT is_bot(user_agent)",
         "get_os_name(user_agent) LIKE '%BSD'",
         "get_device_family(user_agent) = 'iPad' OR get_agent_name(user_agent) RLIKE '^Mobile .*UI'",
-    ):
-        report = lake.check(where)
-        with lake.skipping.disabled():
-            holding = lake.view().where(where).select("_metadata.file_name").distinct().count()
-        assert report.files_read == holding < report.files_total, where
+    )
+    frame = lake.view()
+    with lake.skipping.disabled():
+        found = matches(frame, wheres)
+    for i, where in enumerate(wheres):
+        holding = {Path(row["file"]).name for row in found if row[f"q{i}"]}
+        assert files_read(lake.skipping, frame.where(where), lake.folder) == holding, where
+        assert len(holding) < len(found), where
+    lake.query(f"SELECT user_agent, get_agent_name(user_agent) FROM t WHERE {wheres[0]}")
 
 
 def test_the_rules_of_the_library_belong_to_the_version() -> None:
@@ -128,19 +134,23 @@ def test_random_agents_lose_no_row(lake: Lake, agents: list[str]) -> None:
     for i in range(16):
         lake.file(f"{i}.parquet", {"a": pa.array(made[i * 10 : i * 10 + 10], pa.string())})
     lake.index(*(Formatted("a", name) for name in ("get_agent_name", "get_agent_version", "get_os_name", "is_mobile")))
-    lake.view()
     parsed = [parse(agent) for agent in made if agent is not None]
     skipped = 0
-    for _ in range(15):
-        agent = random.choice(parsed)
-        forms = [
-            f"get_agent_name(a) = '{agent.name}'",
-            f"get_agent_name(a) LIKE '%{agent.name[-3:]}'",
-            f"get_agent_version(a) >= '{agent.version}'",
-            f"get_os_name(a) IN ('{agent.os}', 'Windows')",
-            f"NOT (get_os_name(a) <=> '{agent.os}')",
-            "is_mobile(a)",
-            "get_agent_name(a) IS NULL",
-        ]
-        skipped += lake.check(random.choice([" AND ", " OR "]).join(random.sample(forms, random.choice([1, 1, 2])))).files_skipped
-    assert skipped > 30
+    for _ in range(ROUNDS):
+        predicates = []
+        for _ in range(15):
+            agent = random.choice(parsed)
+            forms = [
+                f"get_agent_name(a) = '{agent.name}'",
+                f"get_agent_name(a) LIKE '%{agent.name[-3:]}'",
+                f"get_agent_version(a) >= '{agent.version}'",
+                f"get_os_name(a) IN ('{agent.os}', 'Windows')",
+                f"NOT (get_os_name(a) <=> '{agent.os}')",
+                "is_mobile(a)",
+                "get_agent_name(a) IS NULL",
+            ]
+            predicates.append(random.choice([" AND ", " OR "]).join(random.sample(forms, random.choice([1, 1, 2]))))
+        skipped += sum(16 - len(read) for read in lake.reads(*predicates))
+        for where in predicates[::8]:
+            lake.query(f"SELECT * FROM t WHERE {where}")
+    assert skipped > 30 * ROUNDS

@@ -16,13 +16,15 @@ import data_skip
 from data_skip.spark.java import ensure_java
 from data_skip.spark.jvm import shim
 from data_skip.testing import check_index
-from tests.support import aged
+from tests.support import HADOOP_DEFAULTS, JAVA_OPTIONS, aged
 
 
 def main(folder: Path) -> None:
     ensure_java()
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # as in tests/conftest.py
+    builder = builder.config("spark.driver.extraJavaOptions", " ".join(JAVA_OPTIONS)).config("spark.driver.extraClassPath", HADOOP_DEFAULTS)
+    builder = builder.config("spark.sql.codegen.wholeStage", "false").config("spark.sql.shuffle.partitions", "1")
+    builder = builder.config("spark.python.daemon.module", "tests.python_workers").config("spark.driver.memory", "2g")
     spark = builder.config("spark.sql.parquet.filterPushdown", "false").getOrCreate()
     skipping = data_skip.enable(spark)
     seen: dict[str, object] = {"installed_at": max_length.__file__, "known_by_entry_point": "MaxLength" in skipping.catalog.knowledge.kinds}
