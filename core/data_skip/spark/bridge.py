@@ -35,14 +35,14 @@ class Scan:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """roots, format, options, schema, predicate, runtime_filters, notes, decide_seconds: see SkippingFileIndex.java."""
+        """format, options, schema, predicate, runtime_filters, notes, decide_seconds: see SkippingFileIndex.java."""
         found: dict[str, Any] = json.loads(self.java.description())
         return found | {"predicate": with_code(found["predicate"])}
 
-    @property
+    @cached_property
     def roots(self) -> list[str]:
         """The root paths that are read; of a catalog table first its location."""
-        return [root.rstrip("/") for root in self.description["roots"]]
+        return [root.rstrip("/") for root in json.loads(self.java.roots())]
 
     @cached_property
     def predicate(self) -> Expression:

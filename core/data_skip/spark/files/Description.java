@@ -16,17 +16,22 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 public final class Description {
   private Description() {}
 
-  /** roots, format (code: of one that is not Spark's), options, schema. */
-  public static Map of(LogicalRelation scan) {
+  /** The root paths that are read; of a catalog table first its location. */
+  public static List roots(LogicalRelation scan) {
     HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
-    Map json = new LinkedHashMap();
     List roots = new ArrayList();
     if (scan.catalogTable().isDefined()) {
       roots.add(Plans.uri(new Path(((CatalogTable) scan.catalogTable().get()).location())));
     }
     scala.collection.Iterator paths = relation.location().rootPaths().iterator();
     while (paths.hasNext()) roots.add(Plans.uri(qualified((Path) paths.next(), (SparkSession) relation.sparkSession())));
-    json.put("roots", roots);
+    return roots;
+  }
+
+  /** format (code: of one that is not Spark's), options, schema. */
+  public static Map of(LogicalRelation scan) {
+    HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+    Map json = new LinkedHashMap();
     json.put("format", Plans.formatName(relation.fileFormat()));
     if (!Plans.isSparks(relation.fileFormat())) json.put("code", Code.of(relation.fileFormat().getClass()));
     json.put("options", scala.jdk.javaapi.CollectionConverters.asJava(relation.options()));

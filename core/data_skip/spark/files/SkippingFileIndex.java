@@ -37,7 +37,8 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final LogicalRelation scan;
   private final Expression predicate;
   private final List runtimeFilters;
-  private final String description;
+  private final List notes;
+  private String description;
   private final SparkSession asking; // the query's; the relation may be of another
   private final PythonWorkers workers = new PythonWorkers();
   private volatile Object known; // of its rows, in a form that is equal for equal scans
@@ -60,12 +61,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     this.python = python;
     this.encoder = encoder(scan);
     this.predicate = predicate;
-    Map json = Description.of(scan);
-    json.put("predicate", predicate == null ? null : encoder.encode(predicate));
-    json.put("runtime_filters", Description.of(runtimeFilters, scan));
-    json.put("notes", notes);
-    json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
-    this.description = Plans.json(json);
+    this.notes = notes;
   }
 
   public static TreeEncoder encoder(LogicalRelation scan) {
@@ -82,13 +78,31 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return Plans.executionId(asking);
   }
 
-  /** JSON: roots, format, options, schema, the encoded predicate, the runtime filters, notes, and how long a decision may take. */
-  public String description() {
+  /** JSON: the root paths; of a catalog table first its location. */
+  public String roots() {
     Connection.answersAtOnce();
+    return Plans.json(Description.roots(scan));
+  }
+
+  /**
+   * JSON: format, options, schema, the encoded predicate, the runtime filters, notes, and how long a decision may take. Made when it is first
+   * asked for: scans of tables without an index are many.
+   */
+  public synchronized String description() {
+    Connection.answersAtOnce();
+    if (description == null) {
+      Map json = Description.of(scan);
+      json.put("predicate", predicate == null ? null : encoder.encode(predicate));
+      json.put("runtime_filters", Description.of(runtimeFilters, scan));
+      json.put("notes", notes);
+      json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
+      description = Plans.json(json);
+    }
     return description;
   }
 
   public Evaluator evaluator() {
+    description(); // which numbers the nodes
     return new Evaluator(encoder.nodes, workers);
   }
 

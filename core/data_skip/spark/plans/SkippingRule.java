@@ -121,8 +121,9 @@ public final class SkippingRule extends Rule {
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
     SkippingFileIndex skipping = new SkippingFileIndex(scan, predicate, predicates.isEmpty() ? affordable : runtimeFilters, python, asking);
-    boolean indexed = everything || python.apply("indexed", skipping) != null;
-    return indexed ? Plans.withLocation(scan, skipping) : scan;
+    if (!everything && python.apply("indexed", skipping) == null) return scan;
+    skipping.description(); // by the settings in force now
+    return Plans.withLocation(scan, skipping);
   }
 
   /** The session of the query; null where the settings in force are not its own. */
