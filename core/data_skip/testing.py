@@ -125,7 +125,7 @@ def _write_layouts(index: Index, rows: pa.Table, predicates: list[str], folder: 
     order = numbers
     try:
         numbered = spark.read.parquet(str(folder.parent / "numbered"))
-        ordered = numbered.orderBy(*(F.expr(sql) for sql in index.expressions), _ROW)
+        ordered = numbered.coalesce(1).sortWithinPartitions(*(F.expr(sql) for sql in index.expressions), _ROW)  # without an exchange
         order = ordered.select(_ROW).toArrow()[_ROW].to_pylist()
     except PySparkException:  # values without an order: create_index will say what else is wrong
         pass
@@ -190,7 +190,7 @@ class _Subject:
         counts = [F.count_if(F.expr(predicate)).alias(f"p{i}") for i, predicate in enumerate(predicates)]
         try:
             with self.skipping.jvm.unnoticed(), self.skipping.disabled():
-                found = self.frame.groupBy(F.col("_metadata.file_name").alias("file")).agg(*counts).collect()
+                found = self.frame.coalesce(1).groupBy(F.col("_metadata.file_name").alias("file")).agg(*counts).collect()
         except PySparkException as error:
             raise DataSkipError(f"one of the predicates cannot be evaluated on these rows: {first_line(error)}") from error
         rows = {row["file"].removesuffix(".parquet"): row for row in found}

@@ -82,7 +82,7 @@ def test_a_header_that_is_cut_off_where_others_are_skipped(lake: Lake, encoding:
     """A header is left out in the first part only."""
     options = {"header": "true", "comment": comment, "encoding": encoding, **({"lineSep": "\n"} if "16" in encoding else {})}
     lake.text("odd.csv", f"{comment} {'comment' * 20}\n" * 250 + "a,s\n" + "1,t\n" * 10, encoding)
-    lake.text("plain.csv", "a,s\n" + f"{'2' * 60},u\n" * 2_500, encoding)
+    lake.text("plain.csv", "a,s\n" + f"{'2' * 60},u\n" * 1_000, encoding)
     with settings_of(lake.spark, LARGER):
         lake.index(ValueList("a"), ValueList("s"), options=options, **CSV)
         lake.view(**CSV, **options)
@@ -93,7 +93,7 @@ def test_a_header_that_is_cut_off_where_others_are_skipped(lake: Lake, encoding:
 def test_a_header_behind_few_comments(lake: Lake) -> None:
     options = {"header": "true", "comment": "#"}
     lake.text("a.csv", "# comment\n\n \n" * 100 + " a,s\n" + f"{'1' * 60},t\n" * 1_250)
-    lake.text("b.csv", "a,s\n" + f"{'2' * 60},u\n" * 2_500)
+    lake.text("b.csv", "a,s\n" + f"{'2' * 60},u\n" * 1_000)
     with settings_of(lake.spark, LARGER):
         assert lake.table(options=options, **CSV).create_index(MinMax("s")).files_refused == 0
         lake.view(**CSV, **options)

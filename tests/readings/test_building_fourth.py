@@ -114,8 +114,8 @@ def test_a_reader_of_years_with_two_digits(lake: Lake) -> None:
 
 def test_the_parts_of_a_file_depend_on_how_many_there_are(lake: Lake) -> None:
     """Few files are cut into smaller parts: then the first of them may lack the header, which is a row. Here with no setting changed."""
-    lake.text("a.csv", f"#{'c' * 100_000}\nname,v\nx,1\n")
-    lake.text("b.csv", "name,v\n" + f"{'q' * 60},5\n" * 6_250)
+    lake.text("a.csv", f"#{'c' * 60_000}\nname,v\nx,1\n")
+    lake.text("b.csv", "name,v\n" + f"{'q' * 60},5\n" * 1_000)
     reader: dict[str, Any] = {"schema": "name string, v string", "format": "csv"}
     options = {"header": "true", "comment": "#"}
     cost = "spark.sql.files.openCostInBytes"
