@@ -29,8 +29,8 @@ from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled, is_of
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import smallest_parts
 from data_skip.store import FileKey, Places
-from data_skip.store.delta import definition_field
 from data_skip.store.reader import WITH_MALFORMED, header_may_move, malformed_column
+from data_skip.store.snapshot import definition_field
 
 MALFORMED = "data_skip_malformed"
 Read = Callable[[Mask], dict[int, Collected]]

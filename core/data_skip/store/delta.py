@@ -20,124 +20,21 @@ import os
 import re
 import threading
 import time
-import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from pyarrow import fs
 
 from data_skip.store.definition import Definition, another_reader
+from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
 
-LAYOUT = 1  # of the store; a store of a later layout is left alone
-_LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
-_DEFINITION = b"data_skip.index"
-_KEYS = [
-    pa.field("path", pa.string(), metadata={_LAYOUT_KEY: str(LAYOUT).encode()}),
-    pa.field("size", pa.int64()),
-    pa.field("modification_time", pa.int64()),
-]
-_BASE = pa.schema([*_KEYS, pa.field("row_count", pa.int64())])
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
-_MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
 _TRIES = 20
 _AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
-_ADVICE = "delete the folder and create the index again"
 _ABSENT_SECONDS = 30.0  # for which a place on object storage, seen to hold no index, is not asked again
-
-
-class StoreError(Exception):
-    """The folder holds no readable index: says why, and what to do."""
-
-
-class FileKey(NamedTuple):
-    """One version of a data file; its path is relative to the table's root."""
-
-    path: str
-    size: int
-    modification_time: int
-
-
-class Snapshot:
-    """One committed version of the index. Records are read index by index, when first asked for."""
-
-    def __init__(self, table: DeltaTable, location: str) -> None:
-        self.id = str(uuid.uuid4())
-        self.version, self.table_id = table.version(), table.metadata().id
-        self._location = location
-        # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
-        local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
-        self._dataset = table.to_pyarrow_dataset(filesystem=local)
-        self._lock = threading.Lock()
-        self._records: dict[str, pa.StructArray] = {}
-        rows = self._dataset.to_table(columns=_BASE.names).combine_chunks()
-        keys = zip(*(rows[name].to_pylist() for name in ("path", "size", "modification_time")), strict=True)
-        self._slots: dict[tuple[str, int, int], int] = {}
-        self._slot_of_row = np.array([self._slots.setdefault(key, len(self._slots)) for key in keys], dtype=np.int64)
-        self.row_counts = self._latest(rows["row_count"]).to_numpy(zero_copy_only=False)
-        self.sizes = np.array([size for _, size, _ in self._slots], dtype=np.int64)
-        self.rows = len(rows)
-        schema = pa.schema(table.schema().to_arrow())
-        self.fields = {field.name: field for field in schema if _DEFINITION in (field.metadata or {})}  # as they were declared
-        self.definitions = {name: _defined(field) for name, field in self.fields.items()}
-
-    @cached_property
-    def files(self) -> list[FileKey]:
-        """The file versions that have a row."""
-        return [FileKey(*key) for key in self._slots]
-
-    def versions_text(self) -> bytes:
-        """The file versions, a line each: path, size and modification time, with tabs between."""
-        return "\n".join(f"{path}\t{size}\t{modified}" for path, size, modified in self._slots).encode()
-
-    def records(self, columns: Iterable[str]) -> dict[str, pa.StructArray]:
-        """The records of some indexes, one a file version, null where there is none. StoreError where they cannot be read any more."""
-        with self._lock:
-            missing = [column for column in columns if column not in self._records]
-            if missing:
-                try:
-                    rows = self._dataset.to_table(columns=missing)
-                except (OSError, pa.ArrowException) as error:
-                    raise StoreError(f"records of the index at {self._location} cannot be read ({error}); {_ADVICE}") from error
-                for column in missing:
-                    self._records[column] = self._latest(rows[column])
-            return {column: self._records[column] for column in columns}
-
-    def collected(self, columns: Iterable[str]) -> npt.NDArray[np.bool_]:
-        """Which file versions have been collected for all of these indexes (perhaps with nothing known as the result)."""
-        have = np.ones(len(self._slots), dtype=bool)
-        for records in self.records(columns).values():
-            have &= records.is_valid().to_numpy(zero_copy_only=False)
-        return have
-
-    def to_arrow(self) -> pa.Table:
-        """Everything, a row a file version."""
-        keys = [pa.array(values, field.type) for values, field in zip(self._key_columns(), _KEYS, strict=True)]
-        records = self.records(self.definitions)
-        counts = pa.array(self.row_counts, pa.int64(), from_pandas=True)
-        return pa.table([*keys, counts, *records.values()], names=[*_BASE.names, *records])
-
-    def _key_columns(self) -> list[list[object]]:
-        return [*map(list, zip(*self._slots, strict=True))] if self._slots else [[] for _ in _KEYS]
-
-    def _latest(self, rows: pa.ChunkedArray) -> pa.Array:
-        """From one value a row to one a file version: any that is not null."""
-        if rows.nbytes > _MOST_BYTES:
-            rows = rows.cast(_with_long_offsets(rows.type))
-        values = pa.concat_arrays(rows.chunks) if rows.num_chunks else pa.array([], rows.type)
-        if len(self._slots) == len(values):
-            return values
-        valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
-        winner = np.full(len(self._slots), -1, dtype=np.int64)
-        winner[self._slot_of_row[valid]] = valid
-        return values.take(pa.array(winner, mask=winner < 0))
 
 
 class DeltaStore:
@@ -198,7 +95,7 @@ class DeltaStore:
             raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
         except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
             self._table = self._snapshot = None
-            raise StoreError(f"the index at {self.location} cannot be read ({error}); {_ADVICE}") from error
+            raise StoreError(f"the index at {self.location} cannot be read ({error}); {ADVICE}") from error
         return self._snapshot
 
     def _commit_of(self, version: int) -> tuple[int, ...]:
@@ -219,7 +116,7 @@ class DeltaStore:
     def _check(self, table: DeltaTable) -> None:
         schema = pa.schema(table.schema().to_arrow())
         metadata = schema.field("path").metadata if "path" in schema.names else None
-        layout = (metadata or {}).get(_LAYOUT_KEY, b"").decode()
+        layout = (metadata or {}).get(LAYOUT_KEY, b"").decode()
         if not layout:
             raise StoreError(f"the Delta table at {self.location} is no index of data-skip; move it away, or keep the index elsewhere")
         if not layout.isdecimal() or int(layout) > LAYOUT:
@@ -233,8 +130,8 @@ class DeltaStore:
         declare=False: an index that is not there (any more) is left out. StoreError where none is.
         """
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
-        arrays = [pa.array(values, field.type) for values, field in zip([*base, list(row_counts)], _BASE, strict=True)]
-        table = pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*_BASE, *columns]))
+        arrays = [pa.array(values, field.type) for values, field in zip([*base, list(row_counts)], BASE, strict=True)]
+        table = pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*BASE, *columns]))
         self._retried(lambda: self._append(table, declare))
 
     def _append(self, table: pa.Table, declare: bool) -> None:
@@ -246,19 +143,19 @@ class DeltaStore:
                     f"deltalake cannot write to {self.location!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"
                 )
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
-            DeltaTable.create(self.location, schema=_BASE, mode="error", configuration=_CONFIGURATION)
+            DeltaTable.create(self.location, schema=BASE, mode="error", configuration=_CONFIGURATION)
             self._absent_until = 0.0  # what was seen before it was created
             snapshot = self.snapshot()
         if snapshot is None:
             raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
-        indexes = [field for field in table.schema if _DEFINITION in (field.metadata or {}) and (declare or field.name in snapshot.fields)]
+        indexes = [field for field in table.schema if DEFINITION in (field.metadata or {}) and (declare or field.name in snapshot.fields)]
         if not indexes:
             raise StoreError(f"the indexes at {self.location} were dropped meanwhile; nothing was written")
         for field in indexes:
-            self._refuse_another(_defined(field), field.name, snapshot)
+            self._refuse_another(defined(field), field.name, snapshot)
         fields = [snapshot.fields.get(field.name, field) for field in indexes]  # in the words in which they were declared
-        arrays = [table[field.name] for field in (*_BASE, *indexes)]
-        schema = pa.schema([*_BASE, *(field.with_type(array.type) for field, array in zip(fields, arrays[len(_BASE) :], strict=True))])
+        arrays = [table[field.name] for field in (*BASE, *indexes)]
+        schema = pa.schema([*BASE, *(field.with_type(array.type) for field, array in zip(fields, arrays[len(BASE) :], strict=True))])
         write_deltalake(self._at(snapshot), pa.Table.from_arrays(arrays, schema=schema), mode="append", schema_mode="merge")
 
     def _refuse_another(self, definition: Definition, column: str, snapshot: Snapshot) -> None:
@@ -312,10 +209,10 @@ class DeltaStore:
         records = snapshot.records(kept)
         fields = [snapshot.fields[name].with_type(records[name].type) for name in kept]
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
-        arrays = [pa.array(values, field.type) for values, field in zip(base, _KEYS, strict=True)]
+        arrays = [pa.array(values, field.type) for values, field in zip(base, KEYS, strict=True)]
         arrays.append(pa.array(snapshot.row_counts, pa.int64(), from_pandas=True))
         arrays += records.values()
-        table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*_BASE, *fields]))
+        table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*BASE, *fields]))
         write_deltalake(self._at(snapshot), table, mode="overwrite", schema_mode="overwrite", commit_properties=_AS_READ)
 
     def _retried(self, write: Callable[[], None]) -> None:
@@ -328,22 +225,3 @@ class DeltaStore:
                 if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
                     advice = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
                     raise StoreError(f"the index at {self.location} cannot be written ({error}); {advice}") from error
-
-
-def _with_long_offsets(type_: pa.DataType) -> pa.DataType:
-    """The type with room for more than 2 GB of values in an array."""
-    if pa.types.is_struct(type_):
-        return pa.struct([field.with_type(_with_long_offsets(field.type)) for field in type_])
-    if pa.types.is_list(type_):
-        return pa.large_list(type_.value_field.with_type(_with_long_offsets(type_.value_type)))
-    return {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(type_, type_)
-
-
-def _defined(field: pa.Field) -> Definition:
-    """The definition of the index of a column."""
-    return Definition.from_json(field.metadata[_DEFINITION].decode())
-
-
-def definition_field(column: str, type_: pa.DataType, definition: Definition) -> pa.Field:
-    """The store's column of an index."""
-    return pa.field(column, type_, metadata={_DEFINITION: definition.to_json().encode()})

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from data_skip.store.delta import DeltaStore, FileKey, Snapshot, StoreError
+from data_skip.store.delta import DeltaStore
+from data_skip.store.snapshot import FileKey, Snapshot, StoreError
 
 
 class Places:

@@ -1,0 +1,135 @@
+"""One committed version of the index of a table: its rows, as arrays. See delta.py for what they are."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from deltalake import DeltaTable
+from pyarrow import fs
+
+from data_skip.store.definition import Definition
+
+LAYOUT = 1  # of the store; a store of a later layout is left alone
+LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
+DEFINITION = b"data_skip.index"
+KEYS = [
+    pa.field("path", pa.string(), metadata={LAYOUT_KEY: str(LAYOUT).encode()}),
+    pa.field("size", pa.int64()),
+    pa.field("modification_time", pa.int64()),
+]
+BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64())])
+_MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
+ADVICE = "delete the folder and create the index again"
+
+
+class StoreError(Exception):
+    """The folder holds no readable index: says why, and what to do."""
+
+
+class FileKey(NamedTuple):
+    """One version of a data file; its path is relative to the table's root."""
+
+    path: str
+    size: int
+    modification_time: int
+
+
+class Snapshot:
+    """One committed version of the index. Records are read index by index, when first asked for."""
+
+    def __init__(self, table: DeltaTable, location: str) -> None:
+        self.id = str(uuid.uuid4())
+        self.version, self.table_id = table.version(), table.metadata().id
+        self._location = location
+        # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
+        local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
+        self._dataset = table.to_pyarrow_dataset(filesystem=local)
+        self._lock = threading.Lock()
+        self._records: dict[str, pa.StructArray] = {}
+        rows = self._dataset.to_table(columns=BASE.names).combine_chunks()
+        keys = zip(*(rows[name].to_pylist() for name in ("path", "size", "modification_time")), strict=True)
+        self._slots: dict[tuple[str, int, int], int] = {}
+        self._slot_of_row = np.array([self._slots.setdefault(key, len(self._slots)) for key in keys], dtype=np.int64)
+        self.row_counts = self._latest(rows["row_count"]).to_numpy(zero_copy_only=False)
+        self.sizes = np.array([size for _, size, _ in self._slots], dtype=np.int64)
+        self.rows = len(rows)
+        schema = pa.schema(table.schema().to_arrow())
+        self.fields = {field.name: field for field in schema if DEFINITION in (field.metadata or {})}  # as they were declared
+        self.definitions = {name: defined(field) for name, field in self.fields.items()}
+
+    @cached_property
+    def files(self) -> list[FileKey]:
+        """The file versions that have a row."""
+        return [FileKey(*key) for key in self._slots]
+
+    def versions_text(self) -> bytes:
+        """The file versions, a line each: path, size and modification time, with tabs between."""
+        return "\n".join(f"{path}\t{size}\t{modified}" for path, size, modified in self._slots).encode()
+
+    def records(self, columns: Iterable[str]) -> dict[str, pa.StructArray]:
+        """The records of some indexes, one a file version, null where there is none. StoreError where they cannot be read any more."""
+        with self._lock:
+            missing = [column for column in columns if column not in self._records]
+            if missing:
+                try:
+                    rows = self._dataset.to_table(columns=missing)
+                except (OSError, pa.ArrowException) as error:
+                    raise StoreError(f"records of the index at {self._location} cannot be read ({error}); {ADVICE}") from error
+                for column in missing:
+                    self._records[column] = self._latest(rows[column])
+            return {column: self._records[column] for column in columns}
+
+    def collected(self, columns: Iterable[str]) -> npt.NDArray[np.bool_]:
+        """Which file versions have been collected for all of these indexes (perhaps with nothing known as the result)."""
+        have = np.ones(len(self._slots), dtype=bool)
+        for records in self.records(columns).values():
+            have &= records.is_valid().to_numpy(zero_copy_only=False)
+        return have
+
+    def to_arrow(self) -> pa.Table:
+        """Everything, a row a file version."""
+        keys = [pa.array(values, field.type) for values, field in zip(self._key_columns(), KEYS, strict=True)]
+        records = self.records(self.definitions)
+        counts = pa.array(self.row_counts, pa.int64(), from_pandas=True)
+        return pa.table([*keys, counts, *records.values()], names=[*BASE.names, *records])
+
+    def _key_columns(self) -> list[list[object]]:
+        return [*map(list, zip(*self._slots, strict=True))] if self._slots else [[] for _ in KEYS]
+
+    def _latest(self, rows: pa.ChunkedArray) -> pa.Array:
+        """From one value a row to one a file version: any that is not null."""
+        if rows.nbytes > _MOST_BYTES:
+            rows = rows.cast(_with_long_offsets(rows.type))
+        values = pa.concat_arrays(rows.chunks) if rows.num_chunks else pa.array([], rows.type)
+        if len(self._slots) == len(values):
+            return values
+        valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+        winner = np.full(len(self._slots), -1, dtype=np.int64)
+        winner[self._slot_of_row[valid]] = valid
+        return values.take(pa.array(winner, mask=winner < 0))
+
+
+def _with_long_offsets(type_: pa.DataType) -> pa.DataType:
+    """The type with room for more than 2 GB of values in an array."""
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_with_long_offsets(field.type)) for field in type_])
+    if pa.types.is_list(type_):
+        return pa.large_list(type_.value_field.with_type(_with_long_offsets(type_.value_type)))
+    return {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(type_, type_)
+
+
+def defined(field: pa.Field) -> Definition:
+    """The definition of the index of a column."""
+    return Definition.from_json(field.metadata[DEFINITION].decode())
+
+
+def definition_field(column: str, type_: pa.DataType, definition: Definition) -> pa.Field:
+    """The store's column of an index."""
+    return pa.field(column, type_, metadata={DEFINITION: definition.to_json().encode()})
