@@ -55,11 +55,7 @@ def test_a_small_side_is_cancelled_with_its_query(facts: Lake, cancelling: Calla
 
 
 def test_a_python_function_is_cancelled_with_its_query(facts: Lake) -> None:
-    def endless(text: str) -> bool:
-        time.sleep(30)
-        return text == "s1"
-
-    facts.spark.udf.register("endless", udf(endless, "boolean"))
+    facts.spark.udf.register("endless", udf(lambda text: time.sleep(30) is None and text == "s1", "boolean"))
     with ThreadPoolExecutor(1) as thread:
         cancel = thread.submit(by_group, facts.spark).result()
         query = thread.submit(lambda: facts.spark.sql("SELECT count(*) FROM t WHERE endless(s)").collect())
@@ -68,11 +64,7 @@ def test_a_python_function_is_cancelled_with_its_query(facts: Lake) -> None:
 
 
 def test_a_python_function_that_takes_too_long_keeps_the_query(facts: Lake) -> None:
-    def slow(text: str) -> bool:
-        time.sleep(0 if text == "s1" else 3)
-        return text == "s1"
-
-    facts.spark.udf.register("slow", udf(slow, "boolean"))
+    facts.spark.udf.register("slow", udf(lambda text: text == "s1" or time.sleep(3) is not None, "boolean"))
     with settings_of(facts.spark, {"spark.data_skip.python.maxSeconds": "1"}):
         assert sorted(facts.read_by("SELECT * FROM t WHERE slow(s)")) == ["0.parquet", "1.parquet"]
 

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -44,6 +45,7 @@ import org.apache.spark.sql.types.StructType;
 /** What reading and rewriting Catalyst's plans needs in more than one place. */
 public final class Plans {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final JavaSerializer TASKS = new JavaSerializer(new org.apache.spark.SparkConf(false)); // as SparkEnv has it
   private static final int MOST_GROWTH = 2000;
   private static final List FORMATS =
       java.util.Arrays.asList(
@@ -263,7 +265,7 @@ public final class Plans {
   public static Expression unshared(Expression expression) {
     Expression own = withOwnVariables(expression);
     if (!hasState(own)) return own;
-    SerializerInstance serializer = org.apache.spark.SparkEnv$.MODULE$.get().closureSerializer().newInstance();
+    SerializerInstance serializer = TASKS.newInstance();
     ClassLoader loader = org.apache.spark.util.Utils$.MODULE$.getContextOrSparkClassLoader();
     scala.reflect.ClassTag tag = scala.reflect.ClassTag$.MODULE$.apply(Expression.class);
     return (Expression) serializer.deserialize(serializer.serialize(own, tag), loader, tag);
