@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from data_skip import MinMax, ValueList
 from data_skip.planning.catalog import Knowledge
@@ -82,11 +80,9 @@ def column(lake: Lake, type_: pa.DataType, rows: dict[str, list[Any]], name: str
 
 def times(lake: Lake, type_: str, rows: dict[str, list[str]], name: str = "t", **settings: str) -> None:
     """A file for each list of texts that Spark casts to a type: times that Python cannot hold."""
-    frames = []
-    for texts in rows.values():
+    for file, texts in rows.items():
         values = ", ".join(f"({text})" if text == "NULL" else f"('{text}')" for text in texts)
-        frames.append(lake.spark.sql(f"SELECT CAST(v AS {type_}) AS {name} FROM VALUES {values} AS r(v)").coalesce(1))
-    for file, path in lake.spark_files([*rows], reduce(DataFrame.unionAll, frames)).items():
-        path.rename(lake.folder / file)
+        frame = lake.spark.sql(f"SELECT CAST(v AS {type_}) AS {name} FROM VALUES {values} AS r(v)")
+        lake.spark_file(file, frame)
     lake.index(MinMax(name), ValueList(name))
     lake.view()
