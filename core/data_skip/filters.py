@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from data_skip.ask_spark import Spark as Spark  # filters of plugins import it from here
-from data_skip.clause import ALWAYS_TRUE, Clause, Named
+from data_skip.clause import ALWAYS_FALSE, ALWAYS_TRUE, Clause, Named
 from data_skip.expression import Expression
 from data_skip.index import BoundIndex, Index
 
@@ -51,7 +51,9 @@ class Indexes:
 def implied_clause(node: Expression, implied: Expression, indexes: Indexes) -> Iterator[Clause]:
     """The clause of a predicate that holds wherever the node does, told as one of the node; none where nothing serves it."""
     clause = indexes.implied(implied)
-    if clause is not ALWAYS_TRUE:
+    if clause is ALWAYS_FALSE:
+        yield clause
+    elif clause is not ALWAYS_TRUE:
         names = ", ".join(dict.fromkeys(field.label for field in clause.fields()))
         yield Named(f"{names} admits {indexes.spark.sql(node)}", clause)
 
