@@ -97,8 +97,8 @@ def files_below(spark: SparkSession, jvm: Jvm, root: str) -> set[FileKey | None]
     DataSkipError where Spark cannot list them.
     """
     options = {"recursiveFileLookup": "true", "__globPaths__": "false"}  # the second: a name with brackets is a name
-    state = state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))
-    return state.list_again()
+    state = state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))  # which lists them
+    return set(state.list()[1])
 
 
 def root_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> str:

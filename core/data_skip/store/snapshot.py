@@ -57,7 +57,7 @@ class Snapshot:
         keys = zip(*(rows[name].to_pylist() for name in ("path", "size", "modification_time")), strict=True)
         self._slots: dict[tuple[str, int, int], int] = {}
         self._slot_of_row = np.array([self._slots.setdefault(key, len(self._slots)) for key in keys], dtype=np.int64)
-        self.row_counts = self._latest(rows["row_count"]).to_numpy(zero_copy_only=False)
+        self.row_counts = self._of_versions(rows["row_count"]).to_numpy(zero_copy_only=False)
         self.sizes = np.array([size for _, size, _ in self._slots], dtype=np.int64)
         self.rows = len(rows)
         schema = pa.schema(table.schema().to_arrow())
@@ -83,7 +83,7 @@ class Snapshot:
                 except (OSError, pa.ArrowException) as error:
                     raise StoreError(f"records of the index at {self._location} cannot be read ({error}); {ADVICE}") from error
                 for column in missing:
-                    self._records[column] = self._latest(rows[column])
+                    self._records[column] = self._of_versions(rows[column])
             return {column: self._records[column] for column in columns}
 
     def collected(self, columns: Iterable[str]) -> npt.NDArray[np.bool_]:
@@ -103,7 +103,7 @@ class Snapshot:
     def _key_columns(self) -> list[list[object]]:
         return [*map(list, zip(*self._slots, strict=True))] if self._slots else [[] for _ in KEYS]
 
-    def _latest(self, rows: pa.ChunkedArray) -> pa.Array:
+    def _of_versions(self, rows: pa.ChunkedArray) -> pa.Array:
         """From one value a row to one a file version: any that is not null."""
         if rows.nbytes > _MOST_BYTES:
             rows = rows.cast(_with_long_offsets(rows.type))
