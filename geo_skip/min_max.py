@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from data_skip import MinMax, filters
-from data_skip.clause import Clause, Computed
+from data_skip.clause import Clause, Computed, Text, Words
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex
@@ -28,11 +28,15 @@ def in_the_box(node: Expression, indexes: Indexes) -> Iterator[Clause]:
             continue
         x, y = ([index for index in bound if number(index.expression) == side] for side in about.subject.point)
         if x and y:
-            text = f"{y[0]} and {admits(x[0], node, indexes)}"
+            text = _both_admit(x[0], y[0], node, indexes)
             yield answer(node, text, _in_box(x[0], y[0], about, text))
 
 
-def _in_box(x: BoundIndex, y: BoundIndex, about: Asked, text: str) -> Clause:
+def _both_admit(x: BoundIndex, y: BoundIndex, node: Expression, indexes: Indexes) -> Words:
+    return Words(lambda: f"{y} and {admits(x, node, indexes)}")
+
+
+def _in_box(x: BoundIndex, y: BoundIndex, about: Asked, text: Text) -> Clause:
     def may_match(*fields: pa.Array) -> pa.BooleanArray:
         low_x, high_x, values_x, nans_x, low_y, high_y, values_y, nans_y = fields
         odd = pc.or_kleene(pc.greater(nans_x, 0), pc.greater(nans_y, 0))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from data_skip.clause import Clause, Named, Whole
+from data_skip.clause import Clause, Named, Text, Whole
 from data_skip.expression import Call, Expression, Literal, name_of
 from data_skip.filters import Spark
 from data_skip.plugin import Interval, ValueSet, satisfying
@@ -63,7 +63,7 @@ class Asked:
     question: Question
 
 
-def answer(node: Expression, text: str, clause: Clause) -> Clause:
+def answer(node: Expression, text: Text, clause: Clause) -> Clause:
     """The clause of what a node asks; `text`: in words for people."""
     return Whole(text, clause) if name_of(node) == "Or" else Named(text, clause)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from data_skip import Hybrid, filters
-from data_skip.clause import Clause, Computed, Mask
+from data_skip.clause import Clause, Computed, Mask, Text
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record, refuse_number
@@ -137,7 +137,7 @@ def _grams_of(required: Required, n: int, most: int) -> Required:
     return Required(tuple(grams), tuple(choices)) if grams or choices else NOTHING_KNOWN
 
 
-def _may_contain(index: BoundIndex, required: Required, text: str) -> Clause:
+def _may_contain(index: BoundIndex, required: Required, text: Text) -> Clause:
     grams = list(dict.fromkeys(required.all_literals()))
     columns = {gram: i for i, gram in enumerate(grams)}
 

@@ -97,3 +97,58 @@ def _scan(lake: Lake, where: str) -> Scan:
 
 def _planned(lake: Lake, where: str) -> ScanReport:
     return lake.skipping.decide(Listing.now(_scan(lake, where)))
+
+
+def test_a_query_asks_little_and_its_report_the_rest(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question between the JVM and Python costs as much as evaluating a clause; the words of a report need most of them."""
+    for i in range(4):
+        lake.file(f"{i}.parquet", {"x": [i, i + 10], "s": [f"a{i}"] * 2})
+    lake.index(MinMax("x"), ValueList("s"))
+    frame = lake.view().where("x > 12 AND (s > 'a1' OR x <> 3) AND x IS NOT NULL")
+    frame.count()  # the snapshot's file versions are handed over once
+    client, asked = type(lake.spark.sparkContext._gateway._gateway_client), []
+    send = client.send_command
+    callbacks = lake.skipping._callback
+    decide = type(callbacks)._decide
+
+    def counted(self: object, command: str, *more: object, **options: object) -> object:
+        asked.append(command)
+        return send(self, command, *more, **options)
+
+    def decided(self: object, *arguments: object) -> object:
+        asked.clear()
+        answer = decide(self, *arguments)
+        questions.append([command for command in asked if not command.startswith("m")])  # m: what Python has let go of
+        return answer
+
+    questions: list[list[str]] = []
+    monkeypatch.setattr(client, "send_command", counted)
+    monkeypatch.setattr(type(callbacks), "_decide", decided)
+    assert frame.count() == 1
+    (of_decision,) = questions
+    assert len(of_decision) == 2, of_decision  # which file versions are listed; which are taken away
+    asked.clear()
+    (scan,) = lake.skipping.report().scans
+    assert (scan.files_read, len(scan.predicates)) == (1, 4)
+    assert len(asked) > 4
+
+
+def test_without_an_index_the_plan_is_left_as_it_is(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One question a query, whatever its number of scans; what its report says is found once it is looked at."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i]})
+    lake.view("untouched")
+    callbacks, questions = lake.skipping._callback, []
+    apply = type(callbacks).apply
+
+    def counted(self: object, question: str, java: object) -> object:
+        questions.append(question.split("\n")[0])
+        return apply(self, question, java)
+
+    monkeypatch.setattr(type(callbacks), "apply", counted)
+    query = "SELECT a.x FROM untouched a JOIN untouched b ON a.x = b.x WHERE a.x > 0 AND b.x < (SELECT max(x) FROM untouched WHERE x > 1)"
+    assert lake.spark.sql(query).count() == 1
+    assert questions == ["indexed"]
+    scans = lake.skipping.report().scans
+    assert len(scans) == 4  # the sub-query is asked of both sides
+    assert all(scan.files_read == scan.files_total == 3 and "no index at" in scan.notes[0] for scan in scans)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -150,10 +151,10 @@ def test_the_last_hundred_are_kept(lake: Lake) -> None:
 
     reports = Reports()
     for i in range(KEPT_REPORTS + 50):
-        reports.add(str(i), 1, ScanReport(f"t{i}"))
+        reports.add(str(i), 1, partial(lambda i: [ScanReport(f"t{i}")], i))
     assert [report.execution_id for report in reports.all()] == [str(i) for i in range(50, KEPT_REPORTS + 50)]
-    reports.add("149", 1, ScanReport("again"))
-    reports.add("149", 2, ScanReport("other scan"))
+    reports.add("149", 1, lambda: [ScanReport("again")])
+    reports.add("149", 2, lambda: [ScanReport("other scan")])
     assert [scan.table for scan in reports.all()[-1].scans] == ["again", "other scan"]
 
 

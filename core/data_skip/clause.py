@@ -145,11 +145,24 @@ class Comparison(Clause):
         return f"{self.field} {self.operator} {self.value!r}"
 
 
+class Words:
+    """Text for people that is made when it is read: a query waits for no words of Spark's."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+
+    def __str__(self) -> str:
+        return self._make()
+
+
+Text = str | Words
+
+
 @dataclass(frozen=True, eq=False)
 class Computed(Clause):
     """A clause that needs code: one vectorised function of its fields (an array of each) to booleans, null for unknown."""
 
-    text: str
+    text: Text
     inputs: tuple[Field, ...]
     function: Callable[..., pa.BooleanArray]
 
@@ -160,14 +173,14 @@ class Computed(Clause):
         return self.function(*(field.of(records) for field in self.inputs))
 
     def __str__(self) -> str:
-        return self.text
+        return str(self.text)
 
 
 @dataclass(frozen=True, eq=False)
 class Named(Clause):
     """A clause that is explained in other words than its parts."""
 
-    text: str
+    text: Text
     clause: Clause
 
     def fields(self) -> Iterator[Field]:
@@ -177,7 +190,7 @@ class Named(Clause):
         return records.answer(self.clause)
 
     def __str__(self) -> str:
-        return self.text
+        return str(self.text)
 
 
 class Whole(Named):

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from data_skip.ask_spark import Spark as Spark  # filters of plugins import it from here
-from data_skip.clause import ALWAYS_FALSE, ALWAYS_TRUE, Clause, Named
+from data_skip.clause import ALWAYS_FALSE, ALWAYS_TRUE, Clause, Named, Words
 from data_skip.expression import Expression
 from data_skip.index import BoundIndex, Index
 
@@ -55,12 +55,12 @@ def implied_clause(node: Expression, implied: Expression, indexes: Indexes) -> I
         yield clause
     elif clause is not ALWAYS_TRUE:
         names = ", ".join(dict.fromkeys(field.label for field in clause.fields()))
-        yield Named(f"{names} admits {indexes.spark.sql(node)}", clause)
+        yield Named(Words(lambda: f"{names} admits {indexes.spark.sql(node)}"), clause)
 
 
-def admits(index: BoundIndex, node: Expression, indexes: Indexes) -> str:
+def admits(index: BoundIndex, node: Expression, indexes: Indexes) -> Words:
     """A clause in words for people: which index lets which predicate pass."""
-    return f"{index} admits {indexes.spark.sql(node)}"
+    return Words(lambda: f"{index} admits {indexes.spark.sql(node)}")
 
 
 FilterFunction = Callable[[Any, Indexes], Iterable[Clause]]

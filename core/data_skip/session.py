@@ -15,9 +15,11 @@ from data_skip.files.listing import Listing
 from data_skip.planning.callback import Callback
 from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import decide
+from data_skip.planning.explain import later
 from data_skip.planning.report import QueryReport, ScanReport
 from data_skip.spark.jvm import Jvm, session_id, stopped
 from data_skip.spark.settings import disabled
+from data_skip.store.settings import HADOOP
 from data_skip.table import Table
 
 _sessions: dict[str, Skipping] = {}  # by Spark's own id of the session
@@ -60,7 +62,7 @@ class Skipping:
         self.spark = spark
         self.catalog = Catalog(index_root)
         self._callback = Callback(self.catalog)
-        self.jvm = Jvm(spark, self._callback)
+        self.jvm = Jvm(spark, self._callback, HADOOP)
         self.jvm.install()
 
     def close(self) -> None:
@@ -95,8 +97,7 @@ class Skipping:
 
     def report(self) -> QueryReport:
         """What the last query with a WHERE over files skipped and read, and why; or that skipping has been off for a later one."""
-        reports = self.reports()
-        last, off = reports[-1] if reports else QueryReport(""), self.jvm.last_left_alone()
+        last, off = self._callback.reports.last(), self.jvm.last_left_alone()
         return QueryReport(off) if _number(off) > _number(last.execution_id) else last
 
     def reports(self) -> list[QueryReport]:
@@ -111,7 +112,7 @@ class Skipping:
 
     def decide(self, listing: Listing) -> ScanReport:
         """Takes away from a listing the files that need not be read, and says why."""
-        return decide(listing, self.catalog.find, self.catalog.knowledge)
+        return later(decide(listing, self.catalog.find, self.catalog.knowledge), self.catalog.knowledge)()
 
 
 def _number(execution_id: str) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,9 @@ from data_skip.store import Snapshot
 class Listing:
     """The files that Spark would read for one scan. They stay in the JVM; what crosses is mostly bits."""
 
-    def __init__(self, java: Any, scan: Scan) -> None:
-        self.java, self.scan = java, scan
+    def __init__(self, java: Any, scan: Scan, told: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """`told`: what is known of it already, else it is asked for."""
+        self.java, self.scan, self._told = java, scan, told
 
     @classmethod
     def now(cls, scan: Scan) -> Listing:
@@ -27,31 +30,38 @@ class Listing:
         return cls(scan.java.listing(), scan)
 
     @classmethod
-    def of(cls, java: Any) -> Listing:
-        """A Listing of the JVM, with the scan that it is of."""
-        return cls(java, Scan(java.scan()))
+    def of(cls, java: Any, told: str) -> Listing:
+        """A Listing of the JVM, with the scan that it is of, and what SkippingFileIndex.told tells of both; "": it is asked for."""
+        of_listing, _, of_scan = (told or str(java.scan().told(java))).partition("\n")
+        found = json.loads(of_listing)
+        return cls(java, Scan(listing=java, told={**found, "description": of_scan}), found)
 
     @property
     def execution_id(self) -> str:
-        """Spark's number of the running query; "" outside of one."""
-        return str(self.java.executionId())
+        """Spark's number of the running query; "" outside of one. Of a Listing of the JVM."""
+        return str(self._told["execution_id"])
+
+    @property
+    def refusals(self) -> list[str | None]:
+        """For each runtime filter of the scan why what it needs may not be run; None where it may. Of a Listing of the JVM."""
+        return list(self._told["refusals"])
 
     @cached_property
     def count(self) -> int:
         """How many files there are."""
-        return int(self.java.count())
+        return int(self._told["count"] if self._told else self.java.count())
 
     @cached_property
     def total_bytes(self) -> int:
         """Their size."""
-        return int(self.java.bytes())
+        return int(self._told["bytes"] if self._told else self.java.bytes())
 
     def present(self, snapshot: Snapshot, root: str) -> ListedVersions:
         """Which file versions of an index's snapshot, of the table at this root, are listed."""
-        java = self.java.present(snapshot.id)
-        if java is None:
-            java = self.java.present(snapshot.id, root, snapshot.versions_text())
-        return ListedVersions(java, len(snapshot.files))
+        bits = self.java.present(snapshot.id)
+        if bits is None:
+            bits = self.java.present(snapshot.id, root, snapshot.versions_text())
+        return ListedVersions(self.java, snapshot.id, _flags(bits, len(snapshot.files)))
 
     def partition_values(self, column: Column) -> list[Any]:
         """The value of a partition column in each directory, as literals have them."""
@@ -96,23 +106,24 @@ class Listing:
 class ListedVersions:
     """The file versions of one snapshot, as a listing has them: what `Listing.present` gives."""
 
-    def __init__(self, java: Any, count: int) -> None:
-        self._java = java
-        self.count = count
-        self.mask = _flags(java.bits(), count)  # which of them are listed
+    def __init__(self, listing: Any, snapshot: str, mask: Mask) -> None:
+        self._listing, self._snapshot = listing, snapshot
+        self.mask = mask  # which of them are listed
 
     def directories(self) -> npt.NDArray[np.int32]:
         """For each file version the number of its directory (see `Listing.partition_values`); -1 where it is not listed."""
-        return np.frombuffer(bytes(self._java.directories(self.count)), dtype=">i4").astype(np.int32)
+        return np.frombuffer(bytes(self._listing.versions(self._snapshot).directories(len(self.mask))), dtype=">i4").astype(np.int32)
 
     def steady(self, versions: Mask) -> None:
         """Notes that listed file versions give the same rows, however Spark cuts them into parts."""
-        self._java.steady(_bits(versions))
+        self._listing.versions(self._snapshot).steady(_bits(versions))
 
     def skip(self, versions: Mask) -> Mask:
         """Takes away listed file versions from the listing. A file that has changed since it was listed stays; returns those taken away."""
-        changed = self._java.skip(_bits(versions))
-        return versions & ~_flags(changed, self.count)
+        if not versions.any():
+            return versions
+        changed = self._listing.skip(self._snapshot, _bits(versions))
+        return versions & ~_flags(changed, len(versions))
 
 
 def _bits(flags: Mask) -> bytes:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from data_skip import filters
-from data_skip.clause import Clause, Computed
+from data_skip.clause import Clause, Computed, Text
 from data_skip.expression import Call, Expression, Literal, name_of
 from data_skip.filters import Indexes, Spark, admits
 from data_skip.index import BoundIndex, Index, Record, refuse_number
@@ -276,7 +276,7 @@ def _unless(test: Test) -> Test:
     return lambda stored: pc.invert(test(stored))
 
 
-def _any_affix(index: BoundIndex, test: Test, of_null: bool, text: str) -> Clause:
+def _any_affix(index: BoundIndex, test: Test, of_null: bool, text: Text) -> Clause:
     def may_match(stored: pa.ListArray, has_null: pa.BooleanArray) -> pa.BooleanArray:
         found = any_of_list(stored, test)
         return pc.or_kleene(found, has_null) if of_null else found

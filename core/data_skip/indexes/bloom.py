@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from data_skip import filters
-from data_skip.clause import Clause, Computed
+from data_skip.clause import Clause, Computed, Text
 from data_skip.data_types import FRACTIONAL, arrow_type, is_ordered
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
@@ -125,7 +125,7 @@ def may_be_equal(node: Expression, indexes: Indexes) -> Iterator[Clause]:
             yield _any_of(index, hashes, values.null, admits(index, node, indexes))
 
 
-def _any_of(index: BoundIndex, hashes: Hashes | None, or_null: bool, text: str) -> Clause:
+def _any_of(index: BoundIndex, hashes: Hashes | None, or_null: bool, text: Text) -> Clause:
     """The file may hold one of the values with these hashes (None: any value), or NULL if that is asked for."""
 
     def may_match(bitsets: pa.ListArray, has_null: pa.BooleanArray) -> pa.BooleanArray:

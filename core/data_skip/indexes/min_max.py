@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from data_skip import filters
-from data_skip.clause import Clause, Named, any_of
+from data_skip.clause import Clause, Named, Text, Words, any_of
 from data_skip.data_types import FRACTIONAL, WHOLE, has_collation, is_decimal, is_ordered
 from data_skip.expression import Expression, name_of
 from data_skip.filters import Indexes, admits
@@ -133,7 +133,7 @@ def _in_image(node: Expression, indexes: Indexes, constant_only: bool) -> Iterat
     used = [index for index in indexes.of(MinMax) if index.expression in parts]
     if not used:
         return
-    text = f"{', '.join(map(str, used))} {'admit' if len(used) > 1 else 'admits'} {indexes.spark.sql(node)}"
+    text = Words(lambda: f"{', '.join(map(str, used))} {'admit' if len(used) > 1 else 'admits'} {indexes.spark.sql(node)}")
     known = {index.expression: _ranges(index) for index in used}
     clause = within_ranges(node, known, indexes.spark, text, constant_only)
     if clause is not None:
@@ -162,7 +162,7 @@ def holds_any(index: BoundIndex, values: ValueSet) -> Clause:
     return any_of(parts) if parts else index["value_count"] < 0  # no value satisfies it: false wherever the record is known
 
 
-def _decided_where_constant(index: BoundIndex, decided: Decider, text: str) -> Clause:
+def _decided_where_constant(index: BoundIndex, decided: Decider, text: Text) -> Clause:
     """Dictionary evaluation for files that hold one value (and perhaps NULL), or NULL only; unknown for all others.
 
     min <= every value <= max, whether or not long text was shortened to bounds: where the two are equal, so is every value. But 0.0

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from data_skip import filters
-from data_skip.clause import Clause, Computed
+from data_skip.clause import Clause, Computed, Text
 from data_skip.data_types import has_collation, is_ordered
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
@@ -88,7 +88,7 @@ def _direct(node: Expression, target: Expression) -> bool:
     return node == target
 
 
-def _any_value(index: BoundIndex, decided: Decider, text: str) -> Clause:
+def _any_value(index: BoundIndex, decided: Decider, text: Text) -> Clause:
     def may_match(values: pa.ListArray, has_null: pa.BooleanArray) -> pa.BooleanArray:
         found = any_of_list(values, decided.may_match)
         return pc.or_kleene(found, has_null) if decided.of_null else found

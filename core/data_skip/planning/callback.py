@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from data_skip.files.listing import Listing
 from data_skip.planning.catalog import Catalog
-from data_skip.planning.decide import decide_once, represent, unprofitable
-from data_skip.planning.report import Reports
+from data_skip.planning.decide import judge, represent, take_away, unprofitable
+from data_skip.planning.explain import later
+from data_skip.planning.report import Reports, ScanReport
 from data_skip.spark.bridge import Scan
 from data_skip.store import StoreError
 
@@ -27,27 +30,26 @@ class Callback:
         """From now on nothing is answered, and every file is read."""
         self._catalog = None
 
-    def apply(self, what: str, java: Any) -> str | None:
+    def apply(self, question: str, java: Any) -> str | None:
         """The answer to a question of the JVM; where there is none, None, and all files are read.
 
-        what = "list", java a Listing: takes away the files that need not be read, and says "decided"; or "ask", to be asked again once
-        Python functions have been run (SkippingFileIndex.runWorkers).
-        what = "runtime_filters", java a Listing: for each of them a line, why it is not worth knowing; "" where it is.
-        what = "indexed", java a SkippingFileIndex: "yes" where its table has an index; else None, and what its report will be is kept.
-        what = "explain", java a SkippingFileIndex: its clause, for people.
+        A question is a word, and what is told with it in further lines.
+        "list", java a Listing (SkippingFileIndex.told): takes away the files that need not be read, and says "decided"; or "ask", to be
+        asked again once Python functions have been run; or "run", and of each runtime filter a line, why it is not worth knowing, "" where
+        it is.
+        "indexed", java a query (SkippingRule.Unindexed): of each of its scans "1" where its table has an index, else "0".
+        "unindexed", java a SkippingFileIndex that stays as it is. "explain", java a SkippingFileIndex: its clause, for people.
         """
         catalog = self._catalog
+        what, _, told = question.partition("\n")
         if catalog is None:
             return "disabled" if what == "explain" else None
         try:
             if what == "explain":
                 return _explained(Scan(java), catalog)
-            if what == "indexed":
-                return self._indexed(Scan(java), catalog)
-            listing = Listing.of(java)
-            if what == "runtime_filters":
-                return "\n".join(unprofitable(listing, catalog.find, catalog.knowledge))
-            return self._decide(listing, catalog)
+            if what == "list":
+                return self._decide(Listing.of(java, told), catalog)
+            return self._look(json.loads(told), java, catalog)
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:
@@ -55,25 +57,30 @@ class Callback:
             return f"{type(error).__name__}: {error}" if what == "explain" else None
 
     def _decide(self, listing: Listing, catalog: Catalog) -> str:
-        report = decide_once(listing, catalog.find, catalog.knowledge)
-        if listing.scan.asks and report.files_read:
+        judgement = judge(listing, catalog.find, catalog.knowledge)
+        not_run = unprofitable(judgement) if listing.refusals else []
+        if not all(not_run):
+            return "\n".join(["run", *not_run])
+        decided = take_away(judgement)
+        if decided.asks:
             return "ask"
-        for error in set(report.errors) - self._logged:
+        table, errors = listing.scan.roots[0], judgement.errors
+        for error in set(errors) - self._logged:
             self._logged.add(error)
-            log.warning("data-skip keeps the files of %s that it is unsure of: %s", report.table, error)
-        self.reports.add(listing.execution_id, listing.scan.number, report)
+            log.warning("data-skip keeps the files of %s that it is unsure of: %s", table, error)
+        report = later(decided, catalog.knowledge, not_run)
+        self.reports.add(listing.execution_id, listing.scan.number, lambda: [report()])
         return "decided"
 
-    def _indexed(self, scan: Scan, catalog: Catalog) -> str | None:
-        try:
-            indexed = bool(catalog.find(scan.roots))
-        except StoreError:
-            indexed = True  # its report says what is wrong with it
-        if indexed:
-            return "yes"
-        # Its files are listed for the report only, when somebody looks at it.
-        self.reports.add(scan.java.executionId(), scan.number, lambda: decide_once(Listing.now(scan), lambda _: [], catalog.knowledge))
-        return None
+    def _look(self, told: Mapping[str, Any], java: Any, catalog: Catalog) -> str | None:
+        """Which scans of a query have an index. What its report will tell of the others is found once somebody looks at it."""
+        if told["roots"] is None:
+            self.reports.add(told["execution_id"], told["number"], lambda: [_of_unindexed(Scan(java), catalog)])
+            return None
+        found = "".join("1" if _indexed(roots, catalog) else "0" for roots in told["roots"])
+        if "1" not in found:
+            self.reports.add(told["execution_id"], told["number"], lambda: _of_query(java, told["roots"], catalog))
+        return found
 
     class Java:
         """What py4j asks of a Python object that the JVM calls."""
@@ -86,3 +93,23 @@ def _explained(scan: Scan, catalog: Catalog) -> str:
     if not found:
         return "no index"
     return "; ".join(str(represent(scan, snapshot, catalog.knowledge, []).clause) for _, snapshot in found)
+
+
+def _indexed(roots: Sequence[str], catalog: Catalog) -> bool:
+    try:
+        return bool(catalog.find([root.rstrip("/") for root in roots]))
+    except StoreError:
+        return True  # its report says what is wrong with it
+
+
+def _of_query(java: Any, roots: Sequence[Sequence[str]], catalog: Catalog) -> list[ScanReport]:
+    """The reports of a query over tables without an index."""
+    scans = java.scans()
+    if scans is not None:
+        return [_of_unindexed(Scan(scan), catalog) for scan in scans]
+    return [ScanReport(scan[0], notes=["no index then, and nothing more is known of this query"]) for scan in roots]
+
+
+def _of_unindexed(scan: Scan, catalog: Catalog) -> ScanReport:
+    judgement = judge(Listing.now(scan), lambda _: [], catalog.knowledge)
+    return later(take_away(judgement), catalog.knowledge)()

@@ -1,14 +1,14 @@
-"""The decision at query time: which files of a scan need not be read, and the report that says why."""
+"""The decision at query time: which files of a scan need not be read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
 
-from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
+from data_skip.clause import Mask, Records, survivors
 from data_skip.expression import columns_of
 from data_skip.files.listing import ListedVersions, Listing
 from data_skip.filters import Indexes
@@ -18,8 +18,7 @@ from data_skip.planning.deadline import Deadline
 from data_skip.planning.merging import Decision, generate_clause
 from data_skip.planning.partitions import partition_values
 from data_skip.planning.partitions import records as partition_records
-from data_skip.planning.reasons import why_no_clause, why_no_file
-from data_skip.planning.report import PredicateReport, ScanReport, human
+from data_skip.planning.report import human
 from data_skip.proofs.elements import indexed
 from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
@@ -28,7 +27,6 @@ from data_skip.store.definition import Definition
 from data_skip.store.reader import CUT_MATTERS, Reading, difference
 
 _CUT_OTHERWISE = "nothing is skipped: a large file that is new, or has lines of which nothing is sure, would be cut into other parts"
-_MOST_ADVICE = 10  # leaves of a scan of which a report says which indexes would serve them: all filters are asked of each
 Find = Callable[[Sequence[str]], list[tuple[str, Snapshot]]]
 
 
@@ -53,48 +51,81 @@ class Verdict:
         return self.fresh & ~self.may_match
 
 
-def decide(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
+@dataclass
+class Judgement:
+    """What is known of the files of a listing, before any is taken away."""
+
+    listing: Listing
+    start: float
+    deadline: Deadline
+    verdicts: list[Verdict] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Decided:
+    """Which files of a listing are left, and what says so: `explain.py` makes the report of it."""
+
+    judgement: Judgement
+    skipped: list[Mask]  # by each verdict
+    milliseconds: float
+
+    @property
+    def asks(self) -> bool:
+        """Whether Python functions are to be run, and the decision is to be made again."""
+        listing = self.judgement.listing
+        return listing.scan.asks and sum(map(np.count_nonzero, self.skipped)) < listing.count
+
+
+def decide(listing: Listing, find: Find, knowledge: Knowledge) -> Decided:
     """Takes away from a listing the files that need not be read. `find` gives the indexes of some root paths: (table root, snapshot).
 
-    Not inside of a callback of the JVM, since Spark may be asked what Python functions give: `decide_once` is for there.
+    Not inside of a callback of the JVM, since Spark may be asked what Python functions give: `judge` and `take_away` are for there.
     """
     listing.scan.forget()
-    report = decide_once(listing, find, knowledge)
+    decided = take_away(judge(listing, find, knowledge))
     while listing.scan.asks:
         listing.scan.run_workers()
         listing.keep_all()
-        report = decide_once(listing, find, knowledge)
-    return report
+        decided = take_away(judge(listing, find, knowledge))
+    return decided
 
 
-def decide_once(listing: Listing, find: Find, knowledge: Knowledge) -> ScanReport:
-    """As `decide`, by what is known of Python functions; `listing.scan.asks`: do it again once they have been run."""
-    start = perf_counter()
+def judge(listing: Listing, find: Find, knowledge: Knowledge) -> Judgement:
+    """Evaluates the clauses of a scan over the records of its tables, by what is known of Python functions.
+
+    What fails is told, not raised.
+    """
     scan = listing.scan
-    report = ScanReport(scan.roots[0], files_total=listing.count, bytes_total=listing.total_bytes)
-    report.files_unknown = report.files_read = report.files_total
-    report.bytes_read = report.bytes_total
-    report.notes += scan.description["notes"]
-    deadline = Deadline(scan.description["decide_seconds"])
+    found = Judgement(listing, perf_counter(), Deadline(scan.description["decide_seconds"]), notes=list(scan.description["notes"]))
     try:
-        found = find(scan.roots)
-        if not found:
-            report.notes.append(f"no index at {scan.roots[0]}: skipping.table({scan.roots[0]!r}).create_index(...) makes one")
-        verdicts = [_judge(listing, root, snapshot, knowledge, report.notes, deadline) for root, snapshot in found]
+        indexes = find(scan.roots)
+        if not indexes:
+            found.notes.append(f"no index at {scan.roots[0]}: skipping.table({scan.roots[0]!r}).create_index(...) makes one")
+        found.verdicts = [_verdict(found, root, snapshot, knowledge) for root, snapshot in indexes]
+    except Exception as error:  # the law: whatever fails, keeps the files
+        found.errors.append(f"{type(error).__name__}: {error}")
+    return found
+
+
+def take_away(judgement: Judgement) -> Decided:
+    """Takes away from the listing the files that need not be read."""
+    listing, verdicts = judgement.listing, judgement.verdicts
+    skipped: list[Mask] = []
+    try:
         skipped = [verdict.listed.skip(verdict.skippable) for verdict in verdicts]
-        if scan.description["format"] in CUT_MATTERS and any(map(np.any, skipped)) and _cut_otherwise(listing, verdicts):
+        if listing.scan.description["format"] in CUT_MATTERS and any(map(np.any, skipped)) and _cut_otherwise(listing, verdicts):
             listing.keep_all()
             skipped = [np.zeros_like(versions) for versions in skipped]
-            report.notes.append(_CUT_OTHERWISE)
-        for verdict, versions in zip(verdicts, skipped, strict=True):
-            _explain(report, verdict, versions, scan, knowledge)
-        report.notes += filter(None, [deadline.note])
-    except Exception as error:  # the law: whatever fails, keeps the files
+            judgement.notes.append(_CUT_OTHERWISE)
+    except Exception as error:  # as above
         listing.keep_all()
-        report.files_read, report.bytes_read = report.files_total, report.bytes_total
-        report.errors.append(f"{type(error).__name__}: {error}")
-    report.milliseconds = (perf_counter() - start) * 1000
-    return report
+        skipped = [np.zeros_like(verdict.fresh) for verdict in verdicts]
+        judgement.errors.append(f"{type(error).__name__}: {error}")
+    judgement.errors += [error for verdict in verdicts for error in verdict.decision.errors]
+    judgement.notes += filter(None, [judgement.deadline.note])
+    return Decided(judgement, skipped, (perf_counter() - judgement.start) * 1000)
 
 
 def _cut_otherwise(listing: Listing, verdicts: Sequence[Verdict]) -> bool:
@@ -105,71 +136,45 @@ def _cut_otherwise(listing: Listing, verdicts: Sequence[Verdict]) -> bool:
     return listing.cuts_otherwise()
 
 
-def unprofitable(listing: Listing, find: Find, knowledge: Knowledge) -> list[str]:
+def unprofitable(judgement: Judgement) -> list[str]:
     """For each runtime filter of a scan (of a join, or a sub-query) why it is not worth running what it needs; "" where it is.
 
     That reads `bytes`. It may save a part of what all that is known already leaves, which should be `least_scan_bytes` or more, and nothing
     where no index is about its columns.
     """
-    found = find(listing.scan.roots)
-    trees = [tree for _, snapshot in found for d in snapshot.definitions.values() for tree in d.bound_expressions]
+    listing, verdicts = judgement.listing, judgement.verdicts
+    trees = [tree for verdict in verdicts for d in verdict.snapshot.definitions.values() for tree in d.bound_expressions]
     columns = {column.path[0] for column in columns_of(trees)}
-    runtime_filters = listing.scan.description["runtime_filters"]
-    reasons = [f"no index on {', '.join(sorted(p['columns']))}" if not columns & set(p["columns"]) else "" for p in runtime_filters]
-    if all(reasons):
-        return reasons
-    files, size = listing.count, listing.total_bytes
-    deadline = Deadline(listing.scan.description["decide_seconds"])
-    for root, snapshot in found:
-        skippable = _judge(listing, root, snapshot, knowledge, [], deadline).skippable
-        files, size = files - int(skippable.sum()), size - int(snapshot.sizes[skippable].sum())
-    for i, runtime_filter in enumerate(runtime_filters):
-        if not reasons[i] and (files < 2 or size < runtime_filter["least_scan_bytes"]):
+    skippable = [verdict.skippable for verdict in verdicts]
+    files = listing.count - int(sum(map(np.count_nonzero, skippable)))
+    size = listing.total_bytes - int(sum(v.snapshot.sizes[skip].sum() for v, skip in zip(verdicts, skippable, strict=True)))
+    reasons = []
+    for refusal, runtime_filter in zip(listing.refusals, listing.scan.description["runtime_filters"], strict=True):
+        reason = refusal or ""
+        if not reason and columns.isdisjoint(runtime_filter["columns"]):
+            reason = f"no index on {', '.join(sorted(runtime_filter['columns']))}"
+        if not reason and (files < 2 or size < runtime_filter["least_scan_bytes"]):
             left = f"{files:,} files with {human(size)}"
-            reasons[i] = f"that may read {human(runtime_filter['bytes'])}, and other predicates leave {left}"
+            reason = f"that may read {human(runtime_filter['bytes'])}, and other predicates leave {left}"
+        reasons.append(reason)
     return reasons
 
 
-def _judge(listing: Listing, root: str, snapshot: Snapshot, knowledge: Knowledge, notes: list[str], deadline: Deadline) -> Verdict:
-    """Evaluates the clause of a scan over the records of the table at one root. `notes` is told why indexes are not used."""
-    decision = represent(listing.scan, snapshot, knowledge, notes, deadline)
+def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Knowledge) -> Verdict:
+    """Evaluates the clause of a scan over the records of the table at one root. The judgement's notes are told why indexes are not used."""
+    listing, deadline = judgement.listing, judgement.deadline
+    decision = represent(listing.scan, snapshot, knowledge, judgement.notes, deadline)
     deadline.next_half()
     clauses = [leaf.clause for leaf in decision.leaves] + [decision.clause]
     used = {field.index for clause in clauses for field in clause.fields()}
     partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
     files = len(snapshot.files)
     listed = listing.present(snapshot, root)
-    records = Records(
-        snapshot.records(used - partitions.keys()) | partition_records(listing, listed, partitions), decision.deadline.is_over
-    )
+    records = Records(snapshot.records(used - partitions.keys()) | partition_records(listing, listed, partitions), deadline.is_over)
     may_match = survivors(decision.clause, records, files)
     if decision.same_reader:
         may_match &= snapshot.row_counts != 0
     return Verdict(snapshot, decision, records, listed, may_match)
-
-
-def _explain(report: ScanReport, verdict: Verdict, skipped: Mask, scan: Scan, knowledge: Knowledge) -> None:
-    """Adds to a report what one table's index says, and which file versions were skipped."""
-    snapshot, decision, fresh = verdict.snapshot, verdict.decision, verdict.fresh
-    report.clause = str(decision.clause) if decision.clause is not ALWAYS_TRUE else ""
-    report.errors += decision.errors
-    report.files_unknown -= int(fresh.sum())
-    report.files_read -= int(skipped.sum())
-    report.bytes_read -= int(snapshot.sizes[skipped].sum())
-    report.rows_known += int(np.nansum(snapshot.row_counts[fresh]))
-    report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & ~skipped]))
-    for number, leaf in enumerate(decision.leaves):
-        line = PredicateReport(scan.sql(leaf.node))
-        if decision.deadline.is_over() or (decision.deadline.note and leaf.clause is ALWAYS_TRUE):
-            line.why_not = "no time was left"
-        elif leaf.clause is ALWAYS_TRUE:
-            line.why_not = why_no_clause(leaf.node, decision.indexes, knowledge if number < _MOST_ADVICE else None)
-        else:
-            line.clause = str(leaf.clause)
-            line.files_skipped_alone = int((fresh & ~survivors(leaf.clause, verdict.records, len(fresh))).sum())
-            if not line.files_skipped_alone:
-                line.why_none = why_no_file(leaf.node, leaf.clause, verdict.records, fresh, scan)
-        report.predicates.append(line)
 
 
 def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str], deadline: Deadline | None = None) -> Decision:

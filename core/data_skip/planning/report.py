@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -109,42 +109,55 @@ def human(size: float) -> str:
     return f"{size / 1024:.1f} TiB"
 
 
+Later = Callable[[], list[ScanReport]]
+
+
 class Reports:
-    """The reports of the last hundred queries; right with queries running at once, which Spark tells apart by execution id."""
+    """The reports of the last hundred queries; right with queries running at once, which Spark tells apart by execution id.
+
+    They are made when they are first looked at. A query of which there is nothing to tell has none.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._queries: OrderedDict[str, dict[int, ScanReport | Callable[[], ScanReport]]] = OrderedDict()
+        self._queries: OrderedDict[str, dict[int, list[ScanReport] | Later]] = OrderedDict()
 
-    def add(self, execution_id: str, scan_number: int, scan: ScanReport | Callable[[], ScanReport]) -> None:
-        """Keeps the report of one scan of a running query, or how to make it once it is looked at; "" stands for what is in no query.
+    def add(self, execution_id: str, number: int, scans: Later) -> None:
+        """Keeps how to make the reports of some scans of a running query; "" stands for what is in no query.
 
-        A scan that is planned again replaces its first report.
+        What is planned again under the same number replaces its first reports.
         """
         with self._lock:
-            scans = self._queries.setdefault(execution_id or OUTSIDE, {})
-            scans[scan_number] = scan
+            known = self._queries.setdefault(execution_id or OUTSIDE, {})
+            known[number] = scans
             if not execution_id:
                 self._queries.move_to_end(OUTSIDE)
-                while len(scans) > KEPT_REPORTS:
-                    scans.pop(next(iter(scans)))
+                while len(known) > KEPT_REPORTS:
+                    known.pop(next(iter(known)))
             while len(self._queries) > KEPT_REPORTS:
                 self._queries.popitem(last=False)
 
     def all(self) -> list[QueryReport]:
         """The oldest first."""
-        with self._lock:
-            queries = {execution_id: dict(scans) for execution_id, scans in self._queries.items()}
-        return [
-            QueryReport(execution_id, [self._made(execution_id, number, scan) for number, scan in scans.items()])
-            for execution_id, scans in queries.items()
-        ]
+        return list(self._newest_first())[::-1]
 
-    def _made(self, execution_id: str, number: int, scan: ScanReport | Callable[[], ScanReport]) -> ScanReport:
-        if isinstance(scan, ScanReport):
-            return scan
-        made = scan()
+    def last(self) -> QueryReport:
+        """The newest; one without scans where there is none."""
+        return next(self._newest_first(), QueryReport(""))
+
+    def _newest_first(self) -> Iterator[QueryReport]:
         with self._lock:
-            if self._queries.get(execution_id, {}).get(number) is scan:
+            queries = [(execution_id, dict(known)) for execution_id, known in reversed(self._queries.items())]
+        for execution_id, known in queries:
+            made = [self._made(execution_id, number, scans) for number, scans in known.items()]
+            if any(made):
+                yield QueryReport(execution_id, [scan for scans in made for scan in scans])
+
+    def _made(self, execution_id: str, number: int, scans: list[ScanReport] | Later) -> list[ScanReport]:
+        if isinstance(scans, list):
+            return scans
+        made = scans()
+        with self._lock:
+            if self._queries.get(execution_id, {}).get(number) is scans:
                 self._queries[execution_id][number] = made
         return made

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from data_skip.ask_spark import Claims, Spark
-from data_skip.clause import Clause, Computed, Field
+from data_skip.clause import Clause, Computed, Field, Text
 from data_skip.expression import Call, Expression, Literal
 from data_skip.proofs.narrowing import rule_of
 
@@ -56,7 +56,7 @@ class WhereConstant(Computed):
 
 
 def within_ranges(
-    node: Expression, known: Mapping[Expression, Bounds], spark: Spark, text: str, constant_only: bool = False
+    node: Expression, known: Mapping[Expression, Bounds], spark: Spark, text: Text, constant_only: bool = False
 ) -> Clause | None:
     """Whether a leaf may be true in a file; None where nothing can be told. `constant_only`: ask about files of one value only."""
     if node.source is None or not node.deterministic or any(isinstance(n, Call) and n.name == "PythonUDF" for n in node.walk()):

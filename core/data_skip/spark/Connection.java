@@ -18,13 +18,15 @@ public final class Connection {
     client = callbackClient instanceof Py4JPythonClientPerThread ? (Py4JPythonClientPerThread) callbackClient : null;
   }
 
-  /** What this thread answers to Python from now on is sent at once. */
-  public static void answersAtOnce() {
+  /** What this thread says to Python from now on is sent at once: true; false where it has no connection yet, or none that is known. */
+  public static boolean answersAtOnce() {
     ClientServerConnection connection = client == null ? null : client.getPerThreadConnection();
-    if (connection == null) return;
+    if (connection == null) return false;
     try {
       connection.getSocket().setTcpNoDelay(true);
+      return true;
     } catch (SocketException closed) { // then there is nobody to answer
+      return false;
     }
   }
 }

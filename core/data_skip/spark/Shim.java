@@ -18,9 +18,10 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** What Python calls: an object, since py4j cannot name classes that were compiled at run time. */
 public final class Shim {
-  /** @param client by which the JVM calls Python. */
-  public void calls(Object client) {
+  /** @param client by which the JVM calls Python. libraries: see SessionSettings. */
+  public void calls(Object client, String libraries) {
     Connection.by(client);
+    SessionSettings.libraries(libraries);
   }
 
   /** Appends the rule to the session's optimizer; returns it. */

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,38 +27,40 @@ _TYPE_NAMES = {"timestamp": "timestamp_ltz"}  # in SQL text, "timestamp" is the 
 class Scan:
     """A scan that Spark plans: its SkippingFileIndex in the JVM. It is the `ask_spark.Spark` of filters, which ask about its tree."""
 
-    def __init__(self, java: Any) -> None:
-        self.java = java
-        self._settings: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    def __init__(self, java: Any = None, listing: Any = None, told: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """`told`: what is known of it already, else it is asked for. Of a Listing of the JVM, the scan is that which it lists."""
+        self._java, self._listing, self._told = java, listing, told
         self._sql: dict[Source, str] = {}
         self._truths: dict[tuple[str, str, bytes], npt.NDArray[np.uint8]] = {}
         self.asks = False  # for Python functions to be run, and the same questions to be put again
 
+    @property
+    def java(self) -> Any:
+        """The SkippingFileIndex."""
+        if self._java is None:
+            self._java = self._listing.scan()
+        return self._java
+
     @cached_property
     def description(self) -> dict[str, Any]:
         """format, options, schema, predicate, runtime_filters, notes, decide_seconds: see SkippingFileIndex.java."""
-        found: dict[str, Any] = json.loads(self.java.description())
+        found: dict[str, Any] = json.loads(self._told.get("description") or self.java.description())
         return found | {"predicate": with_code(found["predicate"])}
 
     @cached_property
     def roots(self) -> list[str]:
         """The root paths that are read; of a catalog table first its location."""
-        return [root.rstrip("/") for root in json.loads(self.java.roots())]
+        return [root.rstrip("/") for root in self._told.get("roots") or json.loads(self.java.roots())]
 
     @cached_property
     def predicate(self) -> Expression:
         """The WHERE tree of the scan."""
         return decode(self.description["predicate"])
 
-    def settings(self, prefixes: tuple[str, ...]) -> list[dict[str, str]]:
-        """What is set in the session of the relation, and in the query's where that is another: see SkippingFileIndex.java.
-
-        prefixes: of keys of Hadoop's libraries.
-        """
-        if prefixes not in self._settings:
-            found = json.loads(self.java.settings(",".join(prefixes)))
-            self._settings[prefixes] = [found["relation"], *([found["query"]] if found["query"] is not None else [])]
-        return self._settings[prefixes]
+    @cached_property
+    def settings(self) -> list[dict[str, str]]:
+        """What is set in the session of the relation, and in the query's where that is another: see SkippingFileIndex.java."""
+        return list(self._told.get("settings") or json.loads(self.java.settings()))
 
     def refresh(self) -> None:
         """Has Spark list the files anew, the next time that it is asked for them."""
@@ -76,7 +79,7 @@ class Scan:
     @property
     def number(self) -> int:
         """Tells the scans of a query apart."""
-        return int(self.java.number())
+        return int(self._told.get("number") or self.java.number())
 
     @cached_property
     def evaluator(self) -> Any:

@@ -41,8 +41,10 @@ SOURCES = tuple(
 class Jvm:
     """The JVM of one session: all that data-skip asks it about plans, and about DataFrames by their plans."""
 
-    def __init__(self, spark: SparkSession, callback: Any) -> None:
+    def __init__(self, spark: SparkSession, callback: Any, libraries: tuple[str, ...]) -> None:
         """`callback` implements java.util.function.BiFunction: the JVM calls it while it plans and runs queries.
+
+        libraries: with what the keys of Hadoop begin by which the libraries that read files are set.
 
         DataSkipError where what Python asks back runs on other threads of the JVM, as with PYSPARK_PIN_THREAD=false.
         """
@@ -56,7 +58,7 @@ class Jvm:
         self._session = spark._jsparkSession
         self._callback = callback
         self._shim = shim(gateway)
-        self._shim.calls(_callback_client(gateway))
+        self._shim.calls(_callback_client(gateway), ",".join(libraries))
 
     def install(self) -> None:
         """From now on the session's queries skip files."""

@@ -72,8 +72,11 @@ class DeltaStore:
         if not os.path.isdir(self.location) if local else time.monotonic() < self._absent_until:
             self._table = self._snapshot = None
             return None
-        if local and self._snapshot is not None and self._commit != self._commit_of(self._snapshot.version):
-            self._table = self._snapshot = None  # it was deleted, and perhaps made anew up to the same version
+        if local and self._snapshot is not None:
+            if self._commit != self._commit_of(self._snapshot.version):
+                self._table = self._snapshot = None  # it was deleted, and perhaps made anew up to the same version
+            elif not self._commit_of(self._snapshot.version + 1):
+                return self._snapshot  # versions are numbered without gaps
         try:
             try:
                 if self._table is not None:

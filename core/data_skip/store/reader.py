@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from data_skip.expression import Call, Expression, columns_of
-from data_skip.store.settings import FIRST_PART, HADOOP, SQL, SYSTEMS, ZONE, ZONE_RULES, relevant
+from data_skip.store.settings import FIRST_PART, SQL, SYSTEMS, ZONE, ZONE_RULES, relevant
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text", "geoparquet")
 AS_PARQUET = ("parquet", "geoparquet")  # Sedona's reader is Spark's own but for geometry, and heeds the same settings
@@ -41,18 +41,16 @@ _SHORT_YEAR = re.compile(r"(?<!y)y{1,2}(?!y)|(?<!Y)Y{1,2}(?!Y)")
 _OF_LOCAL_TIMES = ("orc", "csv", "json")  # formats of which readers make moments by the rules of a time zone
 _FIXED_ZONE = re.compile(r"(Etc/)?(UTC|GMT)|Z|[+-]\d\d:\d\d")
 
-Settings = Callable[[tuple[str, ...]], Sequence[Mapping[str, str]]]
-
 
 class Reading:
-    """How a scan turns files into values. `description` is that of a Scan, `settings` its method of that name."""
+    """How a scan turns files into values. `description` and `settings` are those of a Scan."""
 
-    def __init__(self, description: Mapping[str, Any], settings: Settings) -> None:
+    def __init__(self, description: Mapping[str, Any], settings: Sequence[Mapping[str, str]]) -> None:
         self._code = description.get("code")
         self._format, self._schema = description["format"], _parsed(description["schema"])
         self._options = {k.lower(): _plain(k.lower(), v) for k, v in description["options"].items() if _counts(k.lower())}
         self._has_ids = '"parquet.field.id"' in description["schema"]
-        self._settings = settings(HADOOP)
+        self._settings = settings
         self._sessions: dict[bool, list[dict[str, str]]] = {}
 
     def reader(self, trees: Iterable[Expression]) -> dict[str, Any]:

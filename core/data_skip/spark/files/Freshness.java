@@ -6,9 +6,9 @@ import java.nio.file.Paths;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 
 /**
@@ -18,11 +18,11 @@ import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
  * Local files are looked at one by one; elsewhere a folder is listed once, whatever the number of its files.
  */
 public final class Freshness {
-  private final Configuration configuration;
+  private final SparkSession session;
   private final Map folders = new HashMap();
 
-  public Freshness(Configuration configuration) {
-    this.configuration = configuration;
+  public Freshness(SparkSession session) {
+    this.session = session;
   }
 
   public boolean holds(FileStatusWithMetadata listed) {
@@ -48,7 +48,7 @@ public final class Freshness {
     Map files = (Map) folders.get(path);
     if (files == null) {
       files = new HashMap();
-      FileStatus[] listed = path.getFileSystem(configuration).listStatus(path);
+      FileStatus[] listed = path.getFileSystem(session.sessionState().newHadoopConf()).listStatus(path);
       for (int i = 0; i < listed.length; i++) files.put(listed[i].getPath().getName(), listed[i]);
       folders.put(path, files);
     }

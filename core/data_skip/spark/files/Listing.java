@@ -4,7 +4,9 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.SparkSession;
@@ -18,9 +20,10 @@ import org.apache.spark.sql.types.StructType;
 public final class Listing {
   private final FileIndex scan;
   private final SparkSession session;
-  private final scala.collection.immutable.Seq directories;
-  private final List files = new ArrayList();
-  private final byte[] keep;
+  private scala.collection.immutable.Seq directories;
+  private List files = new ArrayList();
+  private final Map listed = new HashMap(); // ListedVersions by their snapshots
+  private byte[] keep;
   private final BitSet steady = new BitSet(); // files that give the same rows, however they are cut into parts
 
   /** @param scan the FileIndex that gave these directories, for Python to ask. */
@@ -46,9 +49,12 @@ public final class Listing {
     return session;
   }
 
-  /** Spark's number of the running query; "" outside of one. */
-  public String executionId() {
-    return Plans.executionId(session);
+  /** Lets go of the files, of which nothing can be asked any more: what Python keeps for a report may live for long. */
+  public void forget() {
+    directories = Plans.seq(new ArrayList());
+    files = new ArrayList();
+    keep = new byte[0];
+    listed.clear();
   }
 
   private FileStatusWithMetadata file(int i) {
@@ -82,15 +88,31 @@ public final class Listing {
     return total;
   }
 
-  /** The listed file versions of a snapshot; null where the snapshot is not known here. */
-  public ListedVersions present(String snapshot) {
+  /** A bit for each file version of a snapshot, the lowest first: whether it is listed. null where the snapshot is not known here. */
+  public byte[] present(String snapshot) {
     KnownFiles known = KnownFiles.get(snapshot);
-    return known == null ? null : new ListedVersions(known);
+    return known == null ? null : present(snapshot, known);
   }
 
   /** As `present`, of a snapshot whose file versions are given here. */
-  public ListedVersions present(String snapshot, String root, byte[] versions) {
-    return new ListedVersions(KnownFiles.put(snapshot, root, versions));
+  public byte[] present(String snapshot, String root, byte[] versions) {
+    return present(snapshot, KnownFiles.put(snapshot, root, versions));
+  }
+
+  private byte[] present(String snapshot, KnownFiles known) {
+    ListedVersions versions = new ListedVersions(known);
+    listed.put(snapshot, versions);
+    return versions.bits();
+  }
+
+  /** The listed file versions of a snapshot that `present` was asked of. */
+  public ListedVersions versions(String snapshot) {
+    return (ListedVersions) listed.get(snapshot);
+  }
+
+  /** As ListedVersions.skip. */
+  public byte[] skip(String snapshot, byte[] versions) {
+    return versions(snapshot).skip(versions);
   }
 
   /** The value of a partition column in each directory, as TreeEncoder encodes literals: a JSON array. */
@@ -223,7 +245,7 @@ public final class Listing {
     public byte[] skip(byte[] versions) {
       BitSet skipped = BitSet.valueOf(versions);
       BitSet changed = new BitSet();
-      Freshness freshness = new Freshness(session.sessionState().newHadoopConf());
+      Freshness freshness = new Freshness(session);
       for (int i = 0; i < slots.length; i++) {
         if (slots[i] < 0 || !skipped.get(slots[i])) continue;
         if (freshness.holds(file(i))) keep[i] = 0; else changed.set(slots[i]);

@@ -4,6 +4,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.internal.config.ConfigEntry;
 import org.apache.spark.internal.config.ConfigEntry$;
@@ -11,28 +12,37 @@ import org.apache.spark.sql.internal.SQLConf;
 
 /** What is set in a session, and not at its default, of what readers of files and expressions may ask for. */
 public final class SessionSettings {
+  private static final int MOST_KEYS = 10000; // that are remembered: users' own may be any
+  private static volatile String[] libraries = new String[0];
+  private static final Map OF_LIBRARIES = new ConcurrentHashMap(); // of keys of Hadoop whether they are
+
   private final SQLConf conf;
 
   public SessionSettings(SQLConf conf) {
     this.conf = conf;
   }
 
-  /** Of Spark SQL, and of the keys that begin with a prefix of Hadoop's libraries, which are separated by commas; in one form, whatever was written. */
-  public Map explicit(Configuration hadoop, String prefixes) {
+  /** With what the keys of Hadoop's libraries begin that read files, separated by commas. */
+  public static void libraries(String prefixes) {
+    libraries = prefixes.split(",");
+    OF_LIBRARIES.clear();
+  }
+
+  /** Of Spark SQL, and of Hadoop's libraries; in one form, whatever was written. */
+  public Map explicit(Configuration hadoop) {
     Map result = new TreeMap();
-    String[] starts = prefixes.split(",");
     Iterator entries = hadoop.iterator();
     while (entries.hasNext()) {
       Map.Entry entry = (Map.Entry) entries.next();
       String key = (String) entry.getKey();
-      if (begins(key, starts) && !byDefault(hadoop, key)) result.put(key, String.valueOf(entry.getValue()).trim());
+      if (ofLibraries(key) && !byDefault(hadoop, key)) result.put(key, String.valueOf(entry.getValue()).trim());
     }
     Iterator set = scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs()).entrySet().iterator();
     while (set.hasNext()) {
       Map.Entry entry = (Map.Entry) set.next();
       String key = (String) entry.getKey();
       boolean ofSql = key.startsWith("spark.sql.");
-      if (!ofSql && !begins(key, starts)) continue;
+      if (!ofSql && !ofLibraries(key)) continue;
       String value = ofSql ? differing(key, (String) entry.getValue()) : ((String) entry.getValue()).trim();
       if (value != null) result.put(key, value);
     }
@@ -72,9 +82,13 @@ public final class SessionSettings {
     }
   }
 
-  private static boolean begins(String key, String[] starts) {
-    for (int i = 0; i < starts.length; i++) if (key.startsWith(starts[i])) return true;
-    return false;
+  private static boolean ofLibraries(String key) {
+    Boolean known = (Boolean) OF_LIBRARIES.get(key);
+    if (known != null) return known.booleanValue();
+    boolean found = false;
+    for (int i = 0; i < libraries.length; i++) found = found || key.startsWith(libraries[i]);
+    if (OF_LIBRARIES.size() < MOST_KEYS) OF_LIBRARIES.put(key, Boolean.valueOf(found));
+    return found;
   }
 
   private static boolean byDefault(Configuration hadoop, String key) {

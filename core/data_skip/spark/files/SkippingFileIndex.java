@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.FilePartition$;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
@@ -28,6 +29,8 @@ import org.apache.spark.unsafe.Platform;
  */
 public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private static final java.util.concurrent.atomic.AtomicLong COUNTER = new java.util.concurrent.atomic.AtomicLong();
+
+  private static final String RUN = "run\n"; // Python's answer, before a line for each runtime filter
 
   private final long number;
   private final FileIndex wrapped;
@@ -44,10 +47,15 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private volatile Object known; // of its rows, in a form that is equal for equal scans
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
 
+  /** A number that no scan has. */
+  public static long nextNumber() {
+    return COUNTER.incrementAndGet();
+  }
+
   /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. */
   public SkippingFileIndex(
       LogicalRelation scan, Expression predicate, List runtimeFilters, BiFunction python, SparkSession asking) {
-    this(COUNTER.incrementAndGet(), scan, predicate, runtimeFilters, new ArrayList(), python, asking);
+    this(nextNumber(), scan, predicate, runtimeFilters, new ArrayList(), python, asking);
   }
 
   private SkippingFileIndex(
@@ -130,23 +138,45 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   }
 
   /**
-   * JSON: what is set in the session of the relation, by which Spark configures its reader, and (null where it is the same) in that of the
-   * query, which readers and expressions ask as well. `prefixes`: of keys of Hadoop's libraries, separated by commas.
+   * JSON: what is set in the session of the relation, by which Spark configures its reader, and, where that is another, in that of the query,
+   * which readers and expressions ask as well.
    */
-  public String settings(String prefixes) {
-    org.apache.spark.sql.internal.SQLConf own = session().sessionState().conf();
-    Map result = new LinkedHashMap();
-    result.put("relation", settings(own, prefixes));
-    org.apache.spark.sql.internal.SQLConf conf = asking.sessionState().conf();
-    result.put("query", conf == own ? null : settings(conf, prefixes));
-    return Plans.json(result);
+  public String settings() {
+    return Plans.json(settingsOfBoth());
   }
 
-  private Map settings(org.apache.spark.sql.internal.SQLConf of, String prefixes) {
+  private List settingsOfBoth() {
+    SQLConf own = session().sessionState().conf();
+    List result = new ArrayList();
+    result.add(settings(own));
+    SQLConf conf = asking.sessionState().conf();
+    if (conf != own) result.add(settings(conf));
+    return result;
+  }
+
+  private Map settings(SQLConf of) {
     SessionSettings settings = new SessionSettings(of);
-    Map result = settings.explicit(session().sparkContext().hadoopConfiguration(), prefixes);
+    Map result = settings.explicit(session().sparkContext().hadoopConfiguration());
     result.putAll(settings.effective());
     return result;
+  }
+
+  /**
+   * JSON, a line; and the description of the scan, another: all that is asked of every listing. In one text, since to answer anything by itself
+   * takes as long as most of what is decided.
+   */
+  public String told(Listing listing) {
+    Map json = new LinkedHashMap();
+    json.put("execution_id", executionId());
+    json.put("number", new Long(number));
+    json.put("count", new Integer(listing.count()));
+    json.put("bytes", new Long(listing.bytes()));
+    json.put("roots", Description.roots(scan));
+    json.put("settings", settingsOfBoth());
+    List refusals = new ArrayList();
+    for (int i = 0; i < runtimeFilters.size(); i++) refusals.add(((RuntimeFilter) runtimeFilters.get(i)).refusal(asking.sessionState().conf()));
+    json.put("refusals", refusals);
+    return Plans.json(json) + "\n" + description();
   }
 
   /** The files that Spark would list for this scan: those of the partitions that its predicate leaves. */
@@ -193,8 +223,9 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
       // Some of Spark's functions ask for the settings when they are called: by `rdd` and its like, while another session may be active.
       return (scala.collection.immutable.Seq) SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          SkippingFileIndex scan = resolved(all);
-          return scan.decided(new Listing(scan, session(), all));
+          // What Python functions answer is kept no longer than this listing.
+          boolean ownWorkers = predicate != null && PythonBatches.in(predicate);
+          return (ownWorkers ? with(predicate, runtimeFilters, notes) : SkippingFileIndex.this).decided(all);
         }
       });
     } catch (SmallSide.Cancelled cancelled) {
@@ -205,29 +236,47 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     }
   }
 
-  /** The files that Python leaves of a listing. It may ask for Python functions to be run, and is asked again. */
-  private scala.collection.immutable.Seq decided(Listing listing) {
-    Object said = python.apply("list", listing);
+  /**
+   * The files that Python leaves of a listing. It may ask for Python functions, or for the small sides of runtime filters to be run, and is asked
+   * again.
+   */
+  private scala.collection.immutable.Seq decided(scala.collection.immutable.Seq all) {
+    Listing listing = new Listing(this, session(), all);
+    String said = asked(listing);
     while ("ask".equals(said)) {
       runWorkers();
       listing.keepAll();
-      said = python.apply("list", listing);
+      said = asked(listing);
     }
+    if (said != null && said.startsWith(RUN)) return withRuntimeFilters(said.substring(RUN.length()).split("\n", -1)).decided(all);
     if (!"decided".equals(said)) listing.keepAll();
-    return listing.kept();
+    scala.collection.immutable.Seq kept = listing.kept();
+    listing.forget();
+    return kept;
   }
 
-  /** The scan with its runtime filters, as far as running their small sides is allowed, and worth it: that is for Python to say. */
-  private SkippingFileIndex resolved(scala.collection.immutable.Seq all) {
-    Object said = runtimeFilters.isEmpty() ? null : python.apply("runtime_filters", new Listing(this, session(), all));
+  /** What Python says of a listing. What it is told waits for nothing if this thread has a connection to it; else it asks for it. */
+  private String asked(Listing listing) {
+    return (String) python.apply(Connection.answersAtOnce() ? "list\n" + told(listing) : "list", listing);
+  }
+
+  private SkippingFileIndex with(Expression predicate, List runtimeFilters, List notes) {
+    return new SkippingFileIndex(number, scan, predicate, runtimeFilters, notes, python, asking);
+  }
+
+  /** The scan with those of its runtime filters in its predicate that are to be run: of each why it is not, "" where it is. */
+  private SkippingFileIndex withRuntimeFilters(String[] unprofitable) {
     List notes = new ArrayList();
-    boolean ownWorkers = predicate != null && PythonBatches.in(predicate); // what they answer is kept no longer than this listing
-    if (said == null) return ownWorkers ? new SkippingFileIndex(number, scan, predicate, runtimeFilters, notes, python, asking) : this;
     try {
-      return new SkippingFileIndex(number, scan, withRuntimeFilters(said.toString().split("\n", -1), notes), new ArrayList(), notes, python, asking);
+      return with(withRuntimeFilters(unprofitable, notes), new ArrayList(), notes);
     } catch (Exception e) {
-      return new SkippingFileIndex(number, scan, predicate, new ArrayList(), Collections.singletonList("no join is used: " + e), python, asking);
+      return with(predicate, new ArrayList(), Collections.singletonList("no join is used: " + e));
     }
+  }
+
+  /** Of a runtime filter, for people. */
+  public String runtimeFilter(int i) {
+    return ((RuntimeFilter) runtimeFilters.get(i)).sql();
   }
 
   /** The predicate with those of the runtime filters that are worth running. `notes` is told what became of each. */
@@ -235,10 +284,8 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     Expression all = predicate;
     for (int i = 0; i < runtimeFilters.size(); i++) {
       RuntimeFilter one = (RuntimeFilter) runtimeFilters.get(i);
-      String refusal = one.refusal(asking.sessionState().conf());
-      if (refusal == null && !unprofitable[i].isEmpty()) refusal = unprofitable[i];
-      if (refusal != null) {
-        notes.add(one.sql() + " is not used: " + refusal);
+      if (!unprofitable[i].isEmpty()) {
+        notes.add(one.sql() + " is not used: " + unprofitable[i]);
         continue;
       }
       long start = System.nanoTime();

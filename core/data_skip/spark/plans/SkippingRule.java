@@ -2,7 +2,12 @@ package data_skip;
 
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -17,6 +22,7 @@ import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
+import org.apache.spark.sql.internal.SQLConf$;
 
 /**
  * Wraps the FileIndex of every file relation of whose rows something is known by what stands above it (Descent, Operators).
@@ -28,6 +34,7 @@ public final class SkippingRule extends Rule {
   private final BiFunction python;
   private final boolean everything;
   private volatile String left = ""; // Spark's number of the last query that it left alone, as skipping was off
+  private volatile LogicalPlan lastUnindexed;
   private final ThreadLocal last = new ThreadLocal(); // the plan that it made before
 
   /** everything: scans are wrapped as well of whose tables there is no index, so that they can be looked at. */
@@ -48,9 +55,18 @@ public final class SkippingRule extends Rule {
     LogicalPlan bare = (LogicalPlan) plan;
     try {
       if (!everything && withOtherRules()) bare = unwrapped(bare);
+      final SparkSession asking = asking();
+      if (asking == null) return bare;
+      final Set indexed = everything ? null : indexed(bare, asking);
+      if (!everything && indexed.isEmpty()) return bare;
       LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
-        public Object apply(Object scan, Object given) {
-          return wrap((LogicalRelation) scan, (PushedDown) given);
+        public Object apply(Object node, Object given) {
+          LogicalRelation scan = (LogicalRelation) node;
+          SkippingFileIndex skipping = skipping(scan, (PushedDown) given, asking);
+          if (skipping == null) return scan;
+          if (everything || indexed.contains(scan.relation())) return Plans.withLocation(scan, skipping);
+          python.apply("unindexed\n" + told(skipping.executionId(), skipping.number(), null), skipping);
+          return scan;
         }
       });
       if (rewritten != bare) last.set(new WeakReference(rewritten));
@@ -58,6 +74,50 @@ public final class SkippingRule extends Rule {
     } catch (Throwable unknown) {
       return bare; // a query that cannot be helped is left as it is
     }
+  }
+
+  /** The relations of a plan of whose tables there is an index. Of a plan without one, Python keeps how to tell of it. */
+  private Set indexed(LogicalPlan plan, SparkSession asking) {
+    List scans = scans(plan);
+    Set found = Collections.newSetFromMap(new IdentityHashMap());
+    if (scans.isEmpty()) return found;
+    List roots = new ArrayList();
+    for (int i = 0; i < scans.size(); i++) roots.add(Description.roots((LogicalRelation) scans.get(i)));
+    Object said = python.apply(
+        "indexed\n" + told(Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots), new Unindexed(plan, asking));
+    for (int i = 0; said != null && i < scans.size(); i++) {
+      if (said.toString().charAt(i) == '1') found.add(((LogicalRelation) scans.get(i)).relation());
+    }
+    return found;
+  }
+
+  private static String told(String executionId, long number, List roots) {
+    Connection.answersAtOnce();
+    Map json = new HashMap();
+    json.put("execution_id", executionId);
+    json.put("number", new Long(number));
+    json.put("roots", roots);
+    return Plans.json(json);
+  }
+
+  /** The scans of a plan and its sub-queries whose files could be chosen. */
+  private static List scans(LogicalPlan plan) {
+    return new ArrayList(scala.jdk.javaapi.CollectionConverters.asJava(plan.collectWithSubqueries(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object node) {
+            return node instanceof LogicalRelation && eligible((LogicalRelation) node);
+          }
+
+          public Object applyOrElse(Object node, scala.Function1 otherwise) {
+            return isDefinedAt(node) ? node : otherwise.apply(node);
+          }
+        })));
+  }
+
+  private static boolean eligible(LogicalRelation scan) {
+    if (scan.isStreaming() || !(scan.relation() instanceof HadoopFsRelation)) return false;
+    FileIndex location = ((HadoopFsRelation) scan.relation()).location();
+    return location instanceof PartitioningAwareFileIndex || location instanceof CatalogFileIndex;
   }
 
   private TreeNode leftAlone(TreeNode plan) {
@@ -107,23 +167,54 @@ public final class SkippingRule extends Rule {
     return location instanceof SkippingFileIndex ? ((SkippingFileIndex) location).wrapped() : null;
   }
 
-  private LogicalPlan wrap(LogicalRelation scan, PushedDown pushed) {
-    if (scan.isStreaming() || !(scan.relation() instanceof HadoopFsRelation)) return scan;
+  /** What lists the files of a scan, by what is known of its rows; null where nothing is. */
+  private SkippingFileIndex skipping(LogicalRelation scan, PushedDown pushed, SparkSession asking) {
+    if (!eligible(scan)) return null;
     FileIndex location = ((HadoopFsRelation) scan.relation()).location();
-    if (!(location instanceof PartitioningAwareFileIndex) && !(location instanceof CatalogFileIndex)) return scan;
-    SparkSession asking = asking();
-    if (asking == null) return scan;
     List predicates = pushed.predicates();
     List runtimeFilters = pushed.runtimeFilters();
     List affordable = new ArrayList();
     for (int i = 0; i < runtimeFilters.size(); i++) if (((RuntimeFilter) runtimeFilters.get(i)).affordable(location.sizeInBytes())) affordable.add(runtimeFilters.get(i));
-    if (predicates.isEmpty() && affordable.isEmpty()) return scan;
+    if (predicates.isEmpty() && affordable.isEmpty()) return null;
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
     SkippingFileIndex skipping = new SkippingFileIndex(scan, predicate, predicates.isEmpty() ? affordable : runtimeFilters, python, asking);
-    if (!everything && python.apply("indexed", skipping) == null) return scan;
     skipping.description(); // by the settings in force now
-    return Plans.withLocation(scan, skipping);
+    return skipping;
+  }
+
+  /**
+   * A query over tables without an index, which is left as it is: what there is to tell of it is found once somebody looks at its report. The
+   * plan of the last one is kept for that, those before as long as Spark keeps them.
+   */
+  public final class Unindexed {
+    private final WeakReference plan;
+    private final SparkSession asking;
+
+    private Unindexed(LogicalPlan plan, SparkSession asking) {
+      lastUnindexed = plan;
+      this.plan = new WeakReference(plan);
+      this.asking = asking;
+    }
+
+    /** Its scans of whose rows something is known; null where its plan is kept no more. */
+    public Object[] scans() {
+      final LogicalPlan kept = (LogicalPlan) plan.get();
+      if (kept == null) return null;
+      final List result = new ArrayList();
+      SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
+        public Object apply() {
+          return Descent.rewritten(kept, new BiFunction() {
+            public Object apply(Object scan, Object given) {
+              SkippingFileIndex found = skipping((LogicalRelation) scan, (PushedDown) given, asking);
+              if (found != null) result.add(found);
+              return scan;
+            }
+          });
+        }
+      });
+      return result.toArray();
+    }
   }
 
   /** The session of the query; null where the settings in force are not its own. */

@@ -1,0 +1,94 @@
+"""The report of a scan: what each predicate skipped, and why not more. That may cost more than the decision: it is made when looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
+from data_skip.planning.catalog import Knowledge
+from data_skip.planning.decide import Decided
+from data_skip.planning.merging import Decision
+from data_skip.planning.reasons import why_no_clause, why_no_file
+from data_skip.planning.report import PredicateReport, ScanReport
+from data_skip.spark.bridge import Scan
+from data_skip.store import Snapshot
+
+_MOST_ADVICE = 10  # leaves of a scan of which a report says which indexes would serve them: all filters are asked of each
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What the index of one table said of a scan, small enough to be kept for a hundred queries: a bit a file version."""
+
+    snapshot: Snapshot
+    decision: Decision
+    records: Records
+    fresh: npt.NDArray[np.uint8]
+    skipped: npt.NDArray[np.uint8]
+
+
+def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = ()) -> Callable[[], ScanReport]:
+    """What makes the report of a decision: it keeps nothing of the listing. `unprofitable`: of each runtime filter why it was not run."""
+    judgement = decided.judgement
+    listing, scan = judgement.listing, judgement.listing.scan
+    told = ScanReport(scan.roots[0], files_total=listing.count, bytes_total=listing.total_bytes, milliseconds=decided.milliseconds)
+    told.notes, told.errors = judgement.notes, judgement.errors
+    verdicts = [
+        _Said(verdict.snapshot, verdict.decision, verdict.records, np.packbits(verdict.fresh), np.packbits(skipped))
+        for verdict, skipped in zip(judgement.verdicts, decided.skipped, strict=True)
+    ]
+
+    def explained() -> ScanReport:
+        report = replace(told, notes=list(told.notes), errors=list(told.errors), predicates=[])
+        report.files_unknown = report.files_read = report.files_total
+        report.bytes_read = report.bytes_total
+        try:
+            for i, why_not in enumerate(unprofitable):
+                report.notes.append(f"{scan.java.runtimeFilter(i)} is not used: {why_not}")
+            for said in verdicts:
+                _count(report, said)
+            for said in verdicts:
+                _explain(report, said, scan, knowledge)
+        except Exception as error:  # as where Spark was stopped since: the numbers are right
+            report.notes.append(f"nothing more can be said: {type(error).__name__}: {error}")
+        return report
+
+    return explained
+
+
+def _mask(bits: npt.NDArray[np.uint8], said: _Said) -> Mask:
+    return np.unpackbits(bits, count=len(said.snapshot.files)) == 1
+
+
+def _count(report: ScanReport, said: _Said) -> None:
+    """Adds to a report how many files and rows one table's index spared."""
+    snapshot, fresh, skipped = said.snapshot, _mask(said.fresh, said), _mask(said.skipped, said)
+    report.clause = str(said.decision.clause) if said.decision.clause is not ALWAYS_TRUE else ""
+    report.files_unknown -= int(fresh.sum())
+    report.files_read -= int(skipped.sum())
+    report.bytes_read -= int(snapshot.sizes[skipped].sum())
+    report.rows_known += int(np.nansum(snapshot.row_counts[fresh]))
+    report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & ~skipped]))
+
+
+def _explain(report: ScanReport, said: _Said, scan: Scan, knowledge: Knowledge) -> None:
+    """Adds to a report what each leaf of the predicate contributed, as far as there is time."""
+    fresh, decision = _mask(said.fresh, said), said.decision
+    late = bool(decision.deadline.note)
+    decision.deadline.next_half()
+    for number, leaf in enumerate(decision.leaves):
+        line = PredicateReport(scan.sql(leaf.node))
+        if decision.deadline.is_over() or (late and leaf.clause is ALWAYS_TRUE):
+            line.why_not = "no time was left"
+        elif leaf.clause is ALWAYS_TRUE:
+            line.why_not = why_no_clause(leaf.node, decision.indexes, knowledge if number < _MOST_ADVICE else None)
+        else:
+            line.clause = str(leaf.clause)
+            line.files_skipped_alone = int((fresh & ~survivors(leaf.clause, said.records, len(fresh))).sum())
+            if not line.files_skipped_alone:
+                line.why_none = why_no_file(leaf.node, leaf.clause, said.records, fresh, scan)
+        report.predicates.append(line)
