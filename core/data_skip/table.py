@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.building.binding import Binding, bind, changed
 from data_skip.building.indexing import IndexReport, Target, fitted, index_files, sample_of
-from data_skip.building.source import TableSource, TableState, as_indexed, files_below, frame_of, root_of, state_of
+from data_skip.building.source import TableSource, TableState, as_indexed, files_below, frame_of, is_in_catalog, root_of, state_of
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
@@ -27,6 +27,8 @@ from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.definition import Definition, another_reader
+
+_MOST_PARTS = 100  # files of an index, of which each takes a third of a millisecond to open
 
 
 @dataclass
@@ -77,7 +79,7 @@ class Table:
         options: dict[str, str],
     ) -> Table:
         """The table of a path or a name, as `Skipping.table` says; it is looked at once, so that what is none is refused here."""
-        in_catalog = format is None and schema is None and not options and "/" not in name and spark.catalog.tableExists(name)
+        in_catalog = format is None and schema is None and not options and "/" not in name and is_in_catalog(spark, name)
         source = TableSource(name, in_catalog, format, schema, options)
         if not in_catalog and format is None:
             if system := jvm.table_format(name):
@@ -268,14 +270,19 @@ class Table:
     def _tidy(self) -> None:
         """Drops the rows of files that are gone or changed, once they outnumber the others by a thousand.
 
-        Files are gone that nobody finds below the root: another one may read more of them than this table does.
+        Files are gone that nobody finds below the root: another one may read more of them than this table does. Rows that were added a few
+        at a time are put together: each query of a new session opens all files of the index.
         """
         snapshot = self._snapshot()
-        if snapshot is None or snapshot.rows <= 1000:
+        if snapshot is None:
             return
-        known = set(snapshot.files)
-        dead = known - files_below(self._spark, self._jvm, self.root)
-        if snapshot.rows > 2 * len(known - dead) + 1000:
+        dead: set[FileKey] = set()
+        outnumbered = False
+        if snapshot.rows > 1000:
+            known = set(snapshot.files)
+            dead = known - files_below(self._spark, self._jvm, self.root)
+            outnumbered = snapshot.rows > 2 * len(known - dead) + 1000
+        if outnumbered or snapshot.parts > _MOST_PARTS:
             with _store_errors():
                 self._store.compact(dead)
 

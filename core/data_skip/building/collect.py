@@ -189,13 +189,15 @@ def named(column: str) -> Column:
 
 def with_expressions(
     frame: DataFrame,
+    number: str,
     indexes: list[Index],
     malformed: str | None,
     undated: Column | None = None,
     held: Sequence[Column] = (),
 ) -> DataFrame:
-    """The DataFrame that `collect` takes, from one that reads the files, and numbers them in the column FILE.
+    """The DataFrame that `collect` takes, from one that reads the files.
 
+    number: the column that numbers them.
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
     columns that a query reads, so every column is asked for here, and a file with such a record is refused.
     undated: whether times of a row may have been read as ones of today; see doubts.py.
@@ -204,12 +206,11 @@ def with_expressions(
     refused, read_all = F.lit(False), F.lit(False)
     if malformed:
         refused = named(malformed).isNotNull()
-        read_all = reduce(or_, (named(name).isNull() for name in frame.columns if name not in (malformed, FILE)), read_all)
+        read_all = reduce(or_, (named(name).isNull() for name in frame.columns if name not in (malformed, number)), read_all)
     metadata = frame.metadataColumn("_metadata")  # which a column of the files may be called as well
     whole = metadata["file_block_length"] == metadata["file_size"]
     expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.inputs)]
     doubtful = F.lit(False) if undated is None else undated
     known = F.array(*held).cast("array<boolean>").alias(HELD)
-    return frame.select(
-        F.col(FILE), refused.alias(REFUSED), doubtful.alias(UNDATED), read_all.alias(READ_ALL), whole.alias(WHOLE), known, *expressions
-    )
+    told = {FILE: named(number), REFUSED: refused, UNDATED: doubtful, READ_ALL: read_all, WHOLE: whole}
+    return frame.select(*(value.alias(name) for name, value in told.items()), known, *expressions)

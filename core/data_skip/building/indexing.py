@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from time import sleep
 
@@ -27,7 +26,7 @@ from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
 from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled, is_of_workers
 from data_skip.spark.jvm import Jvm
-from data_skip.spark.settings import smallest_parts
+from data_skip.spark.settings import smallest_part
 from data_skip.store import FileKey, Places
 from data_skip.store.reader import WITH_MALFORMED, header_may_move, malformed_column
 from data_skip.store.snapshot import definition_field
@@ -237,22 +236,23 @@ def _read(
     indexes, reader = [binding.index for binding in bindings], bindings[0].definition.reader
     malformed = (malformed_column(reader) or _unused(MALFORMED, state.frame)) if reader["format"] in WITH_MALFORMED else None
     listing.keep_only(wanted)
-    frame = target.jvm.restricted(state.frame, listing.java, malformed, FILE)
-    failures: dict[Index, str] = {}
-    doubtful = fields_held(frame, bindings)
+    number = _unused(FILE, state.frame)
     largest = max(size for (size, _), chosen in zip(listing.identities, wanted, strict=True) if chosen)
     # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
-    parts = smallest_parts(frame.sparkSession, largest) if header_may_move(reader) else nullcontext(False)
-    rows = with_expressions(frame, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
+    least = smallest_part(state.frame.sparkSession)
+    part = least if header_may_move(reader) and largest > least else None
+    frame = target.jvm.restricted(state.frame, listing.java, malformed, number, part)
+    failures: dict[Index, str] = {}
+    doubtful = fields_held(frame, bindings)
+    rows = with_expressions(frame, number, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
     odd = odd_lines(reader)
-    with parts as smaller:
-        found = collect(rows, indexes, failures)
-        if odd or smaller:
-            lines = target.jvm.lines(state.frame, listing.java, LINE, FILE, encoding_of(reader))
-            doubted, unsteady = files_with(lines, FILE, odd, odd_lines(reader, of_parts=True)) if odd else (set(), set())
-            unsteady |= found.keys() - files_with_header(lines, FILE, reader) if smaller else set()
-            for number in found.keys() & (doubted | unsteady):
-                found[number].refused, found[number].unsteady = True, number in unsteady
+    found = collect(rows, indexes, failures)
+    if odd or part:
+        lines = target.jvm.lines(state.frame, listing.java, _unused(LINE, state.frame), number, encoding_of(reader), part)
+        doubted, unsteady = files_with(lines, number, odd, odd_lines(reader, of_parts=True)) if odd else (set(), set())
+        unsteady |= found.keys() - files_with_header(lines, number, reader) if part else set()
+        for i in found.keys() & (doubted | unsteady):
+            found[i].refused, found[i].unsteady = True, i in unsteady
     if doubtful:
         forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths)
     report.unknown |= {str(index): error for index, error in failures.items()}

@@ -41,20 +41,24 @@ def encoding_of(reader: Mapping[str, Any]) -> str:
 
 
 def files_with(lines: DataFrame, number: str, odd: Sequence[Odd], of_parts: Sequence[Odd]) -> tuple[set[int], set[int]]:
-    """The numbers of the files with an odd line, and of those with one that depends on where a part begins: see `odd_lines`."""
-    found = lines.where(_in_line(odd)).groupBy(named(number)).agg(F.max(_in_line(of_parts))).collect()
+    """The numbers of the files with an odd line, and of those with one that depends on where a part begins: see `odd_lines`.
+
+    lines: a line in the first column, and the number of its file in another.
+    """
+    line = named(lines.columns[0])
+    found = lines.where(_in_line(line, odd)).groupBy(named(number)).agg(F.max(_in_line(line, of_parts))).collect()
     return {file for file, _ in found}, {file for file, depends in found if depends}
 
 
-def _in_line(odd: Sequence[Odd]) -> Column:
-    line = named(LINE)
+def _in_line(line: Column, odd: Sequence[Odd]) -> Column:
     return reduce(or_, (line.contains(characters) & line.rlike(pattern) for characters, pattern in odd), F.lit(False))
 
 
 def files_with_header(lines: DataFrame, number: str, reader: Mapping[str, Any]) -> set[int]:
     """The numbers of the files that have a header in the first of the parts in which they are read: they surely have."""
     first = lines.metadataColumn("_metadata")["file_block_start"] == 0
-    return {file for (file,) in lines.where(first & named(LINE).rlike(_header(reader))).select(named(number)).distinct().collect()}
+    found = lines.where(first & named(lines.columns[0]).rlike(_header(reader)))
+    return {file for (file,) in found.select(named(number)).distinct().collect()}
 
 
 def _header(reader: Mapping[str, Any]) -> str:

@@ -46,6 +46,14 @@ def as_indexed(source: TableSource, store: Places) -> TableSource:
     return source
 
 
+def is_in_catalog(spark: SparkSession, name: str) -> bool:
+    """Whether the catalog has a table or view of a name. A name that no table can have, as `web-logs`, may be that of a folder."""
+    try:
+        return spark.catalog.tableExists(name)
+    except SPARK_ERRORS:
+        return False
+
+
 def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
     """The table as it is now: with a listing of its own. DataSkipError where Spark cannot read it."""
     try:

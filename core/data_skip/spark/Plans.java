@@ -149,7 +149,7 @@ public final class Plans {
   /** The same scan over another FileIndex. */
   public static LogicalRelation withLocation(LogicalRelation scan, FileIndex location) {
     HadoopFsRelation old = (HadoopFsRelation) scan.relation();
-    return withRelation(scan, location, old.partitionSchema(), old.dataSchema(), old.fileFormat(), new HashMap(), scan.output());
+    return withRelation(scan, location, old.partitionSchema(), old.dataSchema(), old.fileFormat(), new HashMap(), scan.output(), null);
   }
 
   /**
@@ -157,7 +157,7 @@ public final class Plans {
    * record is kept that could not be parsed, one more where the schema has none; the scan then reads leniently, whatever the user's mode.
    * What the files' index says of partitions beyond those of the scan are further columns.
    */
-  public static LogicalRelation forCollecting(LogicalRelation scan, FileIndex location, String malformed) {
+  public static LogicalRelation forCollecting(LogicalRelation scan, FileIndex location, String malformed, String part) {
     StructType schema = ((HadoopFsRelation) scan.relation()).dataSchema();
     List output = new ArrayList(scala.jdk.javaapi.CollectionConverters.asJava(scan.output()));
     Map options = readingAllOrFailing();
@@ -176,11 +176,11 @@ public final class Plans {
       partitions = partitions.add(location.partitionSchema().fields()[i]);
       output.add(attribute(partitions, partitions.length() - 1));
     }
-    return withRelation(scan, location, partitions, schema, ((HadoopFsRelation) scan.relation()).fileFormat(), options, seq(output));
+    return withRelation(scan, location, partitions, schema, ((HadoopFsRelation) scan.relation()).fileFormat(), options, seq(output), part);
   }
 
   /** The lines of the same files, as they lie, in a column; what the files' index says of partitions are further ones. */
-  public static LogicalRelation lines(LogicalRelation scan, FileIndex location, String line, String encoding) {
+  public static LogicalRelation lines(LogicalRelation scan, FileIndex location, String line, String encoding, String part) {
     StructType schema = new StructType().add(line, DataTypes.StringType);
     List output = new ArrayList();
     output.add(attribute(schema, 0));
@@ -188,7 +188,7 @@ public final class Plans {
     Map options = readingAllOrFailing();
     options.put("wholetext", "false");
     options.put("encoding", encoding); // of the separator of lines
-    return withRelation(scan, location, location.partitionSchema(), schema, new TextFileFormat(), options, seq(output));
+    return withRelation(scan, location, location.partitionSchema(), schema, new TextFileFormat(), options, seq(output), part);
   }
 
   private static Map readingAllOrFailing() {
@@ -204,16 +204,26 @@ public final class Plans {
 
   private static LogicalRelation withRelation(
       LogicalRelation scan, FileIndex location, StructType partitionSchema, StructType dataSchema, FileFormat format, Map changes,
-      scala.collection.immutable.Seq output) {
+      scala.collection.immutable.Seq output, String part) {
     HadoopFsRelation old = (HadoopFsRelation) scan.relation();
     HadoopFsRelation relation =
-        new HadoopFsRelation(location, partitionSchema, dataSchema, old.bucketSpec(), format, options(old.options(), changes), old.sparkSession());
+        new HadoopFsRelation(
+            location, partitionSchema, dataSchema, old.bucketSpec(), format, options(old.options(), changes), cutting(old.sparkSession(), part));
     Object[] arguments = new Object[scan.productArity()];
     for (int i = 0; i < arguments.length; i++) {
       Object argument = scan.productElement(i);
       arguments[i] = argument == old ? relation : argument == scan.output() ? output : argument;
     }
     return (LogicalRelation) scan.makeCopy(arguments);
+  }
+
+  /** The session, or one like it whose files are cut into parts of at most so many bytes: others that run in the session are left alone. */
+  private static org.apache.spark.sql.classic.SparkSession cutting(SparkSession session, String part) {
+    org.apache.spark.sql.classic.SparkSession own = (org.apache.spark.sql.classic.SparkSession) session;
+    if (part == null) return own;
+    own = own.cloneSession();
+    own.conf().set("spark.sql.files.maxPartitionBytes", part);
+    return own;
   }
 
   /** A reader may ask for an option in any letters. */

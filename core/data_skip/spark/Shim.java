@@ -132,20 +132,20 @@ public final class Shim {
   /**
    * The same DataFrame, over some files of a listing only: those that are to be read. `malformed`: the name of the
    * column in which a text format keeps each record that it could not parse; null for other formats. `number`: that of a further one
-   * for each file's place in the listing; null for none.
+   * for each file's place in the listing; null for none. `part`: the most bytes of the parts into which files are cut; null: as the session says.
    */
-  public Object restricted(LogicalPlan analyzed, Listing listing, String malformed, String number) {
+  public Object restricted(LogicalPlan analyzed, Listing listing, String malformed, String number, String part) {
     LogicalRelation old = Plans.onlyRelation(analyzed);
     ChosenFiles files = new ChosenFiles(((HadoopFsRelation) old.relation()).location(), listing, number);
-    LogicalRelation chosen = Plans.forCollecting(old, files, malformed);
+    LogicalRelation chosen = Plans.forCollecting(old, files, malformed, part);
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), replace(analyzed, old, chosen));
   }
 
   /** The lines of those files of a listing that are to be read, as they lie, in a column `line`, and each file's place in `number`. */
-  public Object lines(LogicalPlan analyzed, Listing listing, String line, String number, String encoding) {
+  public Object lines(LogicalPlan analyzed, Listing listing, String line, String number, String encoding, String part) {
     LogicalRelation old = Plans.onlyRelation(analyzed);
     ChosenFiles files = new ChosenFiles(((HadoopFsRelation) old.relation()).location(), listing, number);
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), Plans.lines(old, files, line, encoding));
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), Plans.lines(old, files, line, encoding, part));
   }
 
   /**

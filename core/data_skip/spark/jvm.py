@@ -114,21 +114,28 @@ class Jvm:
         encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
         return None if encoded is None else dict(with_code(json.loads(encoded)))
 
-    def restricted(self, frame: DataFrame, listing: Any, malformed: str | None = None, number: str | None = None) -> DataFrame:
+    def restricted(
+        self, frame: DataFrame, listing: Any, malformed: str | None = None, number: str | None = None, part: int | None = None
+    ) -> DataFrame:
         """The DataFrame over the kept files of a Listing of the JVM.
 
-        malformed: the column for text that cannot be parsed. number: a further one for each file's place in the listing.
+        malformed: the column for text that cannot be parsed. number: a further one for each file's place in the listing. part: the most
+        bytes of the parts into which files are cut, if not those of the session.
         """
-        java = self._shim.restricted(frame._jdf.queryExecution().analyzed(), listing, malformed, number)
+        java = self._shim.restricted(frame._jdf.queryExecution().analyzed(), listing, malformed, number, _text(part))
         return DataFrame(java, frame.sparkSession)
 
-    def lines(self, frame: DataFrame, listing: Any, line: str, number: str, encoding: str) -> DataFrame:
-        """The lines of the kept files of a Listing of the JVM, as they lie, in the column `line`; `number`: as of `restricted`.
+    def lines(self, frame: DataFrame, listing: Any, line: str, number: str, encoding: str, part: int | None) -> DataFrame:
+        """The lines of the kept files of a Listing of the JVM, as they lie, in the column `line`; `number`, `part`: as of `restricted`.
 
         encoding: of the separator of lines, which is that of the DataFrame's reader.
         """
-        java = self._shim.lines(frame._jdf.queryExecution().analyzed(), listing, line, number, encoding)
+        java = self._shim.lines(frame._jdf.queryExecution().analyzed(), listing, line, number, encoding, _text(part))
         return DataFrame(java, frame.sparkSession)
+
+
+def _text(number: int | None) -> str | None:
+    return None if number is None else str(number)
 
 
 def _callback_client(gateway: Any) -> Any:

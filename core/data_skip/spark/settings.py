@@ -36,22 +36,7 @@ def disabled(spark: SparkSession) -> Iterator[None]:
                 spark.conf.set(ENABLED, before)
 
 
-@contextmanager
-def smallest_parts(spark: SparkSession, largest: int) -> Iterator[bool]:
-    """Within, files of up to `largest` bytes are cut into parts as small as the session's settings allow for any number of files.
-
-    Gives whether they are cut at all.
-    """
-    key, conf = "spark.sql.files.maxPartitionBytes", spark._jsparkSession.sessionState().conf()
-    least, was_set, before = min(conf.filesMaxPartitionBytes(), conf.filesOpenCostInBytes()), conf.contains(key), spark.conf.get(key)
-    if largest <= least:
-        yield False
-        return
-    spark.conf.set(key, str(least))
-    try:
-        yield True
-    finally:
-        if was_set:
-            spark.conf.set(key, str(before))
-        else:
-            spark.conf.unset(key)
+def smallest_part(spark: SparkSession) -> int:
+    """The bytes of the smallest parts into which the session's settings may cut files, whatever their number."""
+    conf = spark._jsparkSession.sessionState().conf()
+    return min(int(conf.filesMaxPartitionBytes()), int(conf.filesOpenCostInBytes()))

@@ -59,7 +59,7 @@ class Snapshot:
         self._slot_of_row = np.array([self._slots.setdefault(key, len(self._slots)) for key in keys], dtype=np.int64)
         self.row_counts = self._of_versions(rows["row_count"]).to_numpy(zero_copy_only=False)
         self.sizes = np.array([size for _, size, _ in self._slots], dtype=np.int64)
-        self.rows = len(rows)
+        self.rows, self.parts = len(rows), len(self._dataset.files)  # and in how many files of the index they lie
         schema = pa.schema(table.schema().to_arrow())
         self.fields = {field.name: field for field in schema if DEFINITION in (field.metadata or {})}  # as they were declared
         self.definitions = {name: defined(field) for name, field in self.fields.items()}
