@@ -53,6 +53,7 @@ public final class Operators {
     if (Plans.dependsOnOtherRows(condition)) return PushedDown.NOTHING; // without a row, it is true of others
     List parts = Plans.conjuncts(condition);
     parts.remove(Literal$.MODULE$.TrueLiteral());
+    for (int i = parts.size() - 1; i >= 0; i--) if (SameColumns.asksAlone((Expression) parts.get(i))) parts.remove(i);
     PushedDown below = pushed.and(parts);
     for (int i = 0; i < parts.size(); i++) below = below.and(affordable(RuntimeFilter.ofSubquery((Expression) parts.get(i))));
     return below;

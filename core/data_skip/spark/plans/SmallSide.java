@@ -335,11 +335,11 @@ public final class SmallSide {
 
   /** The rows of a plan. */
   public static InternalRow[] rows(SparkSession session, LogicalPlan plan) {
-    return run(Dataset$.MODULE$.ofRows(session, plan), KEYS);
+    return run(Dataset$.MODULE$.ofRows(session, SameColumns.of(plan)), KEYS);
   }
 
   private static Dataset values(SparkSession session, LogicalPlan plan, List expressions) {
-    return Dataset$.MODULE$.ofRows(session, new Project(Plans.seq(named(expressions)), plan));
+    return Dataset$.MODULE$.ofRows(session, new Project(Plans.seq(named(expressions)), SameColumns.of(plan)));
   }
 
   /** The rows of a query, which Spark shows by a name. */
