@@ -14,6 +14,7 @@ from functools import reduce
 from operator import or_
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
@@ -21,9 +22,12 @@ from pyspark.sql import functions as F
 
 from data_skip.index import Index, Record
 
-FILE, REFUSED, UNDATED = "data_skip_file", "data_skip_refused", "data_skip_undated"
-READ_ALL, WHOLE, HELD = "data_skip_read_all", "data_skip_whole", "data_skip_held"
-OUTPUT = "file long, rows long, refused boolean, undated boolean, held array<boolean>, records binary"
+FILE, TOLD, HELD = "data_skip_file", "data_skip_told", "data_skip_held"
+OUTPUT = "file long, found binary"
+# One number is told of each row: that of its file, and in its lowest bits what follows. A further column would cost as much as an index.
+REFUSED, UNDATED, WHOLE, READ_ALL = (1 << bit for bit in range(4))
+_FLAGS = 4
+_HELD_BITS = 60  # of further numbers, a bit a condition
 
 
 @dataclass
@@ -33,7 +37,7 @@ class Collected:
     rows: int = 0
     refused: bool = False
     undated: bool = False  # some of its times may have been read as ones of the day of collecting
-    held: list[bool] = field(default_factory=list)  # of what `with_expressions` was given, whether some row has it
+    held: int = 0  # a bit for each condition that `with_expressions` was given: whether it is true of some row
     records: list[Record | None] = field(default_factory=list)
     unsteady: bool = False  # what it gives may depend on how it is cut into parts
 
@@ -41,27 +45,31 @@ class Collected:
 def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -> dict[int, Collected]:
     """The records of each file by its number.
 
-    `rows` has the columns FILE, REFUSED, UNDATED, READ_ALL, WHOLE, HELD and then every index's expressions in order, as
-    `with_expressions` makes it.
+    `rows` is what `with_expressions` makes.
     A file with a refused row gets no records. `failures` is told of the first error of each index.
     """
     found: dict[int, Collected] = {}
     for piece in rows.mapInArrow(_summarizer(indexes), OUTPUT).collect():
-        records, errors = pickle.loads(piece["records"])
+        part, errors = pickle.loads(piece["found"])
         for i, error in errors.items():
             failures.setdefault(indexes[i], error)
         file = found.get(piece["file"])
         if file is None:
-            found[piece["file"]] = Collected(piece["rows"], piece["refused"], piece["undated"], piece["held"], records)
+            found[piece["file"]] = part
         else:
-            file.rows += piece["rows"]
-            file.refused |= piece["refused"]
-            file.undated |= piece["undated"]
-            file.held = list(map(or_, file.held, piece["held"]))
-            file.records = merge_records(indexes, file.records, records, failures)
+            _add(file, part, indexes, failures)
     for file in found.values():
         file.records = finish_records(indexes, file.records, failures)
     return found
+
+
+def _add(file: Collected, part: Collected, indexes: list[Index], failures: dict[Index, str]) -> None:
+    """Adds to what is known of a file what a further piece of it holds."""
+    file.rows += part.rows
+    file.refused |= part.refused
+    file.undated |= part.undated
+    file.held |= part.held
+    file.records = merge_records(indexes, file.records, part.records, failures)
 
 
 def merge_records(indexes: list[Index], a: list[Record | None], b: list[Record | None], failures: dict[Index, str]) -> list[Record | None]:
@@ -97,48 +105,34 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
         errors: dict[int, str] = {}
         failures: dict[Index, str] = {}
         for batch in batches:
-            for start, end in _pieces(batch.column(FILE)):
-                part = batch.slice(start, end - start)
-                number = part.column(FILE)[0].as_py()
-                records = collect_records(indexes, part.columns[6:], errors)
+            numbers = sum(name.startswith((TOLD, HELD)) for name in batch.schema.names)
+            told = [column.to_numpy() for column in batch.columns[:numbers]]
+            for start, end in _pieces(told[0] >> _FLAGS):
+                flags, *held = (int(np.bitwise_or.reduce(bits[start:end])) for bits in told)
+                records = collect_records(indexes, batch.slice(start, end - start).columns[numbers:], errors)
+                known = sum(bits << _HELD_BITS * i for i, bits in enumerate(held))
+                part = Collected(end - start, bool(flags & REFUSED), bool(flags & UNDATED), known, records)
+                number = flags >> _FLAGS
                 if number in pieces:
-                    file = pieces[number]
-                    file.records = merge_records(indexes, file.records, records, failures)
+                    _add(pieces[number], part, indexes, failures)
                 else:
-                    file = pieces[number] = Collected(records=records)
-                    whole |= {number} if part.column(WHOLE)[0].as_py() else set()
-                file.rows += len(part)
-                file.refused |= _any(part.column(REFUSED))
-                file.undated |= _any(part.column(UNDATED))
-                held = _held(part.column(HELD))
-                file.held = list(map(or_, file.held or held, held))
+                    pieces[number] = part
+                    whole |= {number} if flags & WHOLE else set()
         for number in whole:
             pieces[number].records = finish_records(indexes, pieces[number].records, failures)
         errors |= {i: failures[index] for i, index in enumerate(indexes) if index in failures}
         for number, file in pieces.items():
-            told = {"file": number, "rows": file.rows, "refused": file.refused, "undated": file.undated, "held": file.held}
-            yield pa.RecordBatch.from_pylist([told | {"records": pickle.dumps((file.records, errors))}])
+            yield pa.RecordBatch.from_pylist([{"file": number, "found": pickle.dumps((file, errors))}])
 
     return summarize
 
 
-def _held(rows: pa.ListArray) -> list[bool]:
-    """Of arrays of as many flags each, whether one of them is true, place by place."""
-    flags = rows.flatten().to_numpy(zero_copy_only=False)
-    return [bool(column.any()) for column in flags.reshape(len(rows), -1).T] if len(flags) else []
-
-
-def _any(flags: pa.Array) -> bool:
-    return bool(np.any(flags.to_numpy(zero_copy_only=False)))
-
-
-def _pieces(files: pa.Array) -> list[tuple[int, int]]:
+def _pieces(files: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
     """The stretches of a batch that come from one file each."""
     if len(files) == 0:
         return []
-    ids = files.to_numpy(zero_copy_only=False)
-    cuts = (np.flatnonzero(ids[1:] != ids[:-1]) + 1).tolist()
-    return list(zip([0, *cuts], [*cuts, len(ids)], strict=True))
+    cuts = (np.flatnonzero(files[1:] != files[:-1]) + 1).tolist()
+    return list(zip([0, *cuts], [*cuts, len(files)], strict=True))
 
 
 def collect_records(indexes: list[Index], columns: list[pa.Array], errors: dict[int, str]) -> list[Record | None]:
@@ -211,6 +205,14 @@ def with_expressions(
     whole = metadata["file_block_length"] == metadata["file_size"]
     expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.inputs)]
     doubtful = F.lit(False) if undated is None else undated
-    known = F.array(*held).cast("array<boolean>").alias(HELD)
-    told = {FILE: named(number), REFUSED: refused, UNDATED: doubtful, READ_ALL: read_all, WHOLE: whole}
-    return frame.select(*(value.alias(name) for name, value in told.items()), known, *expressions)
+    told = F.shiftleft(named(number).cast("long"), _FLAGS)
+    for bit, condition in {REFUSED: refused, UNDATED: doubtful, WHOLE: whole, READ_ALL: read_all}.items():
+        told = told.bitwiseOR(_bit(bit, condition))
+    chunks = [held[i : i + _HELD_BITS] for i in range(0, len(held), _HELD_BITS)]
+    more = [reduce(Column.bitwiseOR, (_bit(1 << j, condition) for j, condition in enumerate(chunk))) for chunk in chunks]
+    return frame.select(told.alias(TOLD), *(bits.alias(f"{HELD}{i}") for i, bits in enumerate(more)), *expressions)
+
+
+def _bit(bit: int, condition: Column) -> Column:
+    """The bit of a row of which the condition is true."""
+    return F.when(condition, F.lit(bit).cast("long")).otherwise(F.lit(0).cast("long"))

@@ -118,7 +118,7 @@ def _holds(value: Values, type_: DataType) -> Values:
 def forget_lacking(found: Mapping[int, Collected], doubtful: Mapping[int, Binding], paths: Sequence[str]) -> None:
     """Forgets the records of the `doubtful` indexes, by their places, of files that may lack a field: no row and no footer shows it."""
     for number, file in found.items():
-        unheld = [i for i, held in zip(doubtful, file.held, strict=True) if not held]
+        unheld = [i for bit, i in enumerate(doubtful) if not file.held >> bit & 1]
         stored = _stored(paths[number], doubtful[unheld[0]].definition.reader) if unheld else None
         for i in unheld:
             if stored is None or not _has_columns(stored, _columns_by_field(doubtful[i])):
