@@ -19,10 +19,11 @@ from geo_skip.geometry import ROUNDING, Boxes, Mask, Places, exact_below
 from geo_skip.places import COUNTS, PlaceIndex, asked_of, or_elsewhere
 from geo_skip.predicates import answer
 from geo_skip.questions import overlapping
-from geo_skip.splitting import covering
+from geo_skip.splitting import covering, thinned
 
 SIDES = ("min_x", "min_y", "max_x", "max_y")
 _IN_FLIGHT = 32  # boxes of a record that is still being merged: the best few of a file are known only at its end
+_TOO_MANY = 1024  # of them: only then are they chosen anew, which takes longer than to find those of a batch
 
 
 class GeoBox(PlaceIndex):
@@ -42,16 +43,14 @@ class GeoBox(PlaceIndex):
     boxes: int
 
     def kept(self, places: Places) -> Record:
-        return self._few(places.boxes)
+        return _columns(thinned(places.boxes))
 
     def joined(self, a: Record, b: Record) -> Record:
-        return self._few(np.concatenate([boxes_of(a), boxes_of(b)]))
+        boxes = np.concatenate([boxes_of(a), boxes_of(b)])
+        return _columns(boxes if len(boxes) <= _TOO_MANY else covering(boxes, max(_IN_FLIGHT, 4 * self.boxes)))
 
     def finish(self, record: Record) -> Record:
         return {**record, **_columns(covering(boxes_of(record), self.boxes))}
-
-    def _few(self, boxes: Boxes) -> Record:
-        return _columns(covering(boxes, max(_IN_FLIGHT, 4 * self.boxes)))
 
 
 def boxes_of(record: Record) -> Boxes:

@@ -11,11 +11,29 @@ import numpy.typing as npt
 from geo_skip.geometry import Boxes
 
 _WINDOW = 0.01  # of a file's extent: a query's window is taken to be that large
+_CELLS = 32  # of the grid on each side
 
 
 def hull(boxes: Boxes) -> npt.NDArray[np.float64]:
     """The smallest box around some boxes (at least one)."""
     return np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
+
+
+def thinned(boxes: Boxes) -> Boxes:
+    """The hulls of those boxes that share a cell of a grid by their centres: as many as there are cells, at most, and made in one go."""
+    if len(boxes) <= _CELLS:
+        return boxes
+    centres = boxes[:, :2] + boxes[:, 2:]
+    low = centres.min(axis=0)
+    extent = centres.max(axis=0) - low
+    if not np.isfinite(extent).all():
+        return boxes
+    places = ((centres - low) / np.where(extent > 0, extent, 1) * _CELLS).astype(np.int64).clip(0, _CELLS - 1)
+    cells = places[:, 0] * _CELLS + places[:, 1]
+    order = np.argsort(cells, kind="stable")
+    starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
+    sides = boxes[order]
+    return np.concatenate([np.minimum.reduceat(sides[:, :2], starts), np.maximum.reduceat(sides[:, 2:], starts)], axis=1)
 
 
 def covering(boxes: Boxes, most: int) -> Boxes:
