@@ -23,9 +23,10 @@ def thinned(boxes: Boxes) -> Boxes:
     """The hulls of those boxes that share a cell of a grid by their centres: as many as there are cells, at most, and made in one go."""
     if len(boxes) <= _CELLS:
         return boxes
-    centres = boxes[:, :2] + boxes[:, 2:]
-    low = centres.min(axis=0)
-    extent = centres.max(axis=0) - low
+    with np.errstate(over="ignore", invalid="ignore"):
+        centres = boxes[:, :2] + boxes[:, 2:]
+        low = centres.min(axis=0)
+        extent = centres.max(axis=0) - low
     if not np.isfinite(extent).all():
         return boxes
     places = ((centres - low) / np.where(extent > 0, extent, 1) * _CELLS).astype(np.int64).clip(0, _CELLS - 1)

@@ -8,7 +8,7 @@ import pytest
 from data_skip import MinMax
 from geo_skip import GeoBox, recipe
 from geo_skip.geo_box import boxes_of
-from geo_skip.splitting import covering, hull
+from geo_skip.splitting import covering, hull, thinned
 from tests.support import Lake
 
 
@@ -68,6 +68,17 @@ def test_every_box_lies_in_one_of_the_few(most: int) -> None:
     inside = (boxes[:, None, :2] >= few[None, :, :2]).all(axis=2) & (boxes[:, None, 2:] <= few[None, :, 2:]).all(axis=2)
     assert inside.any(axis=1).all()
     assert hull(few).tolist() == hull(boxes).tolist()
+
+
+@pytest.mark.parametrize("extent", [0.0, 1e-300, 1.0, 180.0, 1e300, 8e307])
+def test_every_box_lies_in_the_hull_of_its_cell(extent: float) -> None:
+    random = np.random.default_rng(1)
+    low = random.uniform(-extent, extent, (5_000, 2))
+    boxes = np.concatenate([low, np.minimum(low + random.exponential(extent / 1e3, (5_000, 2)), np.finfo(float).max)], axis=1)
+    fewer = thinned(boxes)
+    assert len(fewer) <= 32 * 32 or extent == 8e307  # which has no extent as a number: they stay as they are
+    held = [((box[:2] >= fewer[:, :2]) & (box[2:] <= fewer[:, 2:])).all(axis=1).any() for box in boxes[:500]]
+    assert all(held) and hull(fewer).tolist() == hull(boxes).tolist()
 
 
 def test_few_boxes_of_nothing_and_of_one_place() -> None:
