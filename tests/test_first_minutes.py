@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import deltalake
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
-from data_skip import DataSkipError, Hybrid, MinMax, Skipping, Suffix, ValueList
+import data_skip
+from data_skip import DataSkipError, DataSkipWarning, Hybrid, MinMax, Skipping, Suffix, ValueList
 from geo_skip import GeoBox
 from log_skip import Formatted, register
-from tests.support import Lake, aged
+from tests.support import Lake, aged, settings_of
 
 
 def test_parameters_that_an_index_does_not_have() -> None:
@@ -90,3 +93,67 @@ def test_a_folder_of_delta(skipping: Skipping, tmp_path: Path) -> None:
     skipping.table(str(folder), format="parquet").create_index(MinMax("x"))
     with pytest.raises(DataSkipError, match="is a table of Delta"):
         skipping.table(str(folder))
+
+
+def test_dropping_nothing(places: Lake) -> None:
+    table = places.table()
+    for wrong in ((), ("lat",)):
+        with pytest.raises(DataSkipError, match=r"drop_index takes indexes, as MinMax\('temp'\), not"):
+            table.drop_index(*wrong)  # type: ignore[arg-type]
+
+
+def test_a_file_is_no_table(lake: Lake, skipping: Skipping, tmp_path: Path) -> None:
+    file = lake.file("a.parquet", {"x": [1]})
+    elsewhere = data_skip.enable(lake.spark.newSession(), index_root=str(tmp_path / "indexes"))
+    try:
+        with pytest.raises(DataSkipError, match="an index belongs to a folder; give that of the files"):
+            elsewhere.table(str(file)).create_index(MinMax("x"))
+    finally:
+        data_skip.disable(elsewhere.spark)
+
+
+def test_what_is_no_session() -> None:
+    for wrong in (None, "spark"):
+        with pytest.raises(DataSkipError, match=f"takes a running, classic SparkSession, not {wrong!r}"):
+            data_skip.enable(wrong)  # type: ignore[arg-type]
+
+
+def test_workers_that_lack_the_package(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As where a script is run by an environment's python that is not activated: workers run the first python3 of PATH."""
+    bare = tmp_path / "python3"
+    bare.write_text(f'#!/bin/sh\nexec env -u PYTHONPATH {sys._base_executable} -I -S "$@"\n')  # type: ignore[attr-defined]
+    bare.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare))
+    session = spark.newSession()
+    with pytest.warns(DataSkipWarning, match=f"workers run {bare}, which lacks data_skip.*PYSPARK_PYTHON={sys.executable}"):
+        data_skip.enable(session)
+    data_skip.disable(session)
+
+
+def test_a_join_that_is_not_run_first_says_why(lake: Lake) -> None:
+    """Nothing else is known of the rows: yet it is the last query, and its report says that it skipped nothing."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i]})
+    lake.index(MinMax("x"))
+    lake.view("numbers")
+    lake.spark.createDataFrame(lake.spark.sparkContext.parallelize([(1,)]), ["y"]).createOrReplaceTempView("few")
+    assert lake.spark.sql("SELECT * FROM numbers JOIN few ON x < y").count() == 1
+    (scan,) = lake.skipping.report().scans
+    assert (scan.files_total, scan.files_read, scan.files_skipped) == (3, 3, 0)
+    assert any("is not used: the other side: an RDD may give other rows each time: cache()" in note for note in scan.notes), scan.notes
+
+
+@pytest.mark.parametrize("key, value, says", [("decideSeconds", "soon", "is no time"), ("enabled", "maybe", "is neither true nor false")])
+def test_settings_that_cannot_be_read(lake: Lake, key: str, value: str, says: str) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    lake.index(MinMax("x"))
+    with settings_of(lake.spark, {f"spark.data_skip.{key}": value}):
+        report = lake.check("x = 2", read=set())
+    assert any(f"spark.data_skip.{key}={value} {says}" in note for note in report.notes)
+
+
+def test_what_notebooks_show(places: Lake) -> None:
+    table = places.table()
+    assert repr(table) == f"Table({table.name!r} at {table.root!r})"
+    assert repr(table.describe()) == str(table.describe())
+    assert repr(places.skipping.report()) == str(places.skipping.report())

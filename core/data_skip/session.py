@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike, fspath
@@ -10,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from data_skip.errors import DataSkipError
+from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.planning.callback import Callback
 from data_skip.planning.catalog import Catalog
@@ -19,6 +21,7 @@ from data_skip.planning.explain import later
 from data_skip.planning.report import QueryReport, ScanReport
 from data_skip.spark.jvm import Jvm, session_id, stopped
 from data_skip.spark.settings import disabled
+from data_skip.spark.workers import python_without_data_skip
 from data_skip.store.settings import HADOOP
 from data_skip.table import Table
 
@@ -31,15 +34,22 @@ def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
 
     index_root: a folder for the indexes of tables under whose root nothing may be written, or that are read by globs which would meet
     it (catalog.py lists them); by default each index lies in `.data_skip/` under the root of its table.
-    DataSkipError for a session whose JVM cannot be reached, and for another index_root than the session was enabled with.
+    DataSkipError for a session that was stopped, one whose JVM cannot be reached, and for another index_root than the session was enabled
+    with. DataSkipWarning where Spark's workers run a Python that lacks this package.
     """
     key = session_id(spark)
+    if stopped(spark):
+        raise DataSkipError("this SparkSession was stopped; make another with SparkSession.builder.getOrCreate()")
     with _sessions_lock:
         for other in [other for other, known in _sessions.items() if stopped(known.spark)]:
             _sessions.pop(other).forget()
         known = _sessions.get(key)
         if known is None:
             known = _sessions[key] = Skipping(spark, index_root)
+            if python := python_without_data_skip(spark):
+                advice = f"set PYSPARK_PYTHON={sys.executable} before Spark starts"
+                message = f"Spark's workers run {python}, which lacks data_skip: no index of what has to be read can be made; {advice}"
+                warnings.warn(message, DataSkipWarning, stacklevel=2)
         elif index_root is not None and known.index_root != index_root.rstrip("/"):
             raise DataSkipError(
                 f"data-skip is enabled with index_root={known.index_root!r}; data_skip.disable(spark) before {index_root!r}"

@@ -31,7 +31,7 @@ from data_skip.store.definition import Definition, another_reader
 _MOST_PARTS = 100  # files of an index, of which each takes a third of a millisecond to open
 
 
-@dataclass
+@dataclass(repr=False)
 class Description:
     """The indexes of a table: a line each."""
 
@@ -41,6 +41,9 @@ class Description:
     files: int
     files_indexed: int
     rows: list[dict[str, Any]]
+
+    def __repr__(self) -> str:  # as a notebook shows it
+        return str(self)
 
     def __str__(self) -> str:
         if self.version is None:
@@ -66,6 +69,9 @@ class Table:
         self._spark, self._jvm, self._catalog, self._source = spark, jvm, catalog, source
         self.name, self.root = source.name, root
         self._store: Places = catalog.store(root)
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r} at {self.root!r})"
 
     @classmethod
     def open(
@@ -174,8 +180,10 @@ class Table:
     def drop_index(self, *indexes: Index) -> None:
         """Removes indexes and their records. DataSkipError, before anything is removed, for one that the table does not have.
 
-        A parameter that was chosen from a sample may be left out.
+        A parameter may be left out where that leaves no doubt, as one that was chosen from a sample.
         """
+        if not indexes or not all(isinstance(index, Index) for index in indexes):
+            raise DataSkipError(f"drop_index takes indexes, as MinMax('temp'), not {indexes!r}; describe() lists those of {self.name}")
         snapshot = self._snapshot()
         definitions = snapshot.definitions if snapshot else {}
         chosen: list[str] = []

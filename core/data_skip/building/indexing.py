@@ -38,7 +38,7 @@ _HOUR = 3_600_000
 _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
 
 
-@dataclass
+@dataclass(repr=False)
 class IndexReport:
     """What create_index or refresh did."""
 
@@ -55,6 +55,9 @@ class IndexReport:
     seconds: float = 0.0
     unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
     unreadable: str = ""  # Spark's words about the first of them
+
+    def __repr__(self) -> str:  # as a notebook shows it
+        return str(self)
 
     def __str__(self) -> str:
         lines = [
@@ -101,6 +104,8 @@ def index_files(
     report = IndexReport(target.name, [str(binding.index) for binding in bindings])
     now = time.time() * 1000
     listing, keys = state.list()
+    if keys and all(key is None for key in keys):
+        raise DataSkipError(f"no file of {target.name} lies below {state.root}: an index belongs to a folder; give that of the files")
     too_recent = _too_recent_files(keys, now)
     wanted = _wanted(keys, current | too_recent)
     _let_clocks_pass([key for key, chosen in zip(keys, wanted, strict=True) if key is not None and chosen], now)

@@ -120,7 +120,8 @@ def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:
     frame = frame_of(spark, source)
     scan = jvm.scan(frame)
     if scan is None:
-        raise DataSkipError(f"{source.name!r} is no table of files that Spark reads by itself (but a view, a stream, or another system's)")
+        what = "is no table of files that Spark reads by itself (but a view, a stream, or another system's)"
+        raise DataSkipError(f"{source.name!r} {what}; give the folder of the files")
     roots = set(scan.roots[:1] if source.in_catalog else scan.roots)
     if len(roots) != 1:
         raise DataSkipError(f"{source.name!r} stands for {len(roots)} paths; an index belongs to one root folder: give that")

@@ -38,7 +38,8 @@ class Callback:
         asked again once Python functions have been run; or "run", and of each runtime filter a line, why it is not worth knowing, "" where
         it is.
         "indexed", java a query (SkippingRule.Unindexed): of each of its scans "1" where its table has an index, else "0".
-        "unindexed", java a SkippingFileIndex that stays as it is. "explain", java a SkippingFileIndex: its clause, for people.
+        "unindexed", java a SkippingFileIndex that stays as it is; "left": though it has an index, since nothing is known of its rows.
+        "explain", java a SkippingFileIndex: its clause, for people.
         """
         catalog = self._catalog
         what, _, told = question.partition("\n")
@@ -49,7 +50,7 @@ class Callback:
                 return _explained(Scan(java), catalog)
             if what == "list":
                 return self._decide(Listing.of(java, told), catalog)
-            return self._look(json.loads(told), java, catalog)
+            return self._look(what, json.loads(told), java, catalog)
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:
@@ -72,10 +73,11 @@ class Callback:
         self.reports.add(listing.execution_id, listing.scan.number, lambda: [report()])
         return "decided"
 
-    def _look(self, told: Mapping[str, Any], java: Any, catalog: Catalog) -> str | None:
+    def _look(self, what: str, told: Mapping[str, Any], java: Any, catalog: Catalog) -> str | None:
         """Which scans of a query have an index. What its report will tell of the others is found once somebody looks at it."""
-        if told["roots"] is None:
-            self.reports.add(told["execution_id"], told["number"], lambda: [_of_unindexed(Scan(java), catalog)])
+        if what != "indexed":
+            make = _of_unindexed if what == "unindexed" else _of_left
+            self.reports.add(told["execution_id"], told["number"], lambda: [make(Scan(java), catalog)])
             return None
         found = "".join("1" if _indexed(roots, catalog) else "0" for roots in told["roots"])
         if "1" not in found:
@@ -113,3 +115,9 @@ def _of_query(java: Any, roots: Sequence[Sequence[str]], catalog: Catalog) -> li
 def _of_unindexed(scan: Scan, catalog: Catalog) -> ScanReport:
     judgement = judge(Listing.now(scan), lambda _: [], catalog.knowledge)
     return later(take_away(judgement), catalog.knowledge)()
+
+
+def _of_left(scan: Scan, catalog: Catalog) -> ScanReport:
+    report = _of_unindexed(scan, catalog)
+    report.notes = list(scan.java.whyNotAsked())
+    return report

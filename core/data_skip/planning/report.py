@@ -77,12 +77,15 @@ class ScanReport:
         return "\n".join(lines)
 
 
-@dataclass
+@dataclass(repr=False)
 class QueryReport:
     """All scans with a predicate of one query: none where skipping was off. `execution_id` is Spark's, as in its UI."""
 
     execution_id: str
     scans: list[ScanReport] = field(default_factory=list)
+
+    def __repr__(self) -> str:  # as a notebook shows it
+        return str(self)
 
     def __str__(self) -> str:
         if not self.scans and self.execution_id:

@@ -1,19 +1,25 @@
 package data_skip;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.internal.SQLConf;
 
 /** The settings of data-skip, read as Spark reads its own: in any letters, sizes and times with their units. */
 public final class UserSettings {
+  private static final String ENABLED = "spark.data_skip.enabled";
+  private static final List ON = Arrays.asList(new String[] {"true", "on", "yes", "1"});
+  private static final List OFF = Arrays.asList(new String[] {"false", "off", "no", "0"});
   private static final String MAX_BYTES = "spark.data_skip.join.maxBytes";
+  private static final String[][] TIMES = {{"spark.data_skip.python.maxSeconds", "5"}, {"spark.data_skip.decideSeconds", "10"}};
 
   private UserSettings() {}
 
   /** Whether queries skip files: unless `spark.data_skip.enabled` says that they do not. */
   public static boolean enabled(SQLConf conf) {
-    return !Arrays.asList(new String[] {"false", "off", "no", "0"}).contains(read(conf, "spark.data_skip.enabled", "true").toLowerCase(Locale.ROOT));
+    return !OFF.contains(read(conf, ENABLED, "true").toLowerCase(Locale.ROOT));
   }
 
   /** The most that a small side may read; null where what is set is no size. */
@@ -32,23 +38,39 @@ public final class UserSettings {
 
   /** How long Python functions may take. */
   public static double pythonMaxSeconds(SQLConf conf) {
-    return seconds(conf, "spark.data_skip.python.maxSeconds", "5");
+    return seconds(conf, TIMES[0][0], TIMES[0][1]);
   }
 
   /** How long it may take to decide which files of a scan are read. */
   public static double decideSeconds(SQLConf conf) {
-    return seconds(conf, "spark.data_skip.decideSeconds", "10");
+    return seconds(conf, TIMES[1][0], TIMES[1][1]);
   }
 
-  /** What is no time is none. */
   private static double seconds(SQLConf conf, String key, String unset) {
-    String text = read(conf, key, unset);
+    Double read = seconds(read(conf, key, unset));
+    return read == null ? Double.parseDouble(unset) : read.doubleValue();
+  }
+
+  /** null for what is no time. */
+  private static Double seconds(String text) {
     try {
-      if (text.matches("[0-9.]+")) return Double.parseDouble(text); // which takes 5d for 5, where it is days
-      return JavaUtils.timeStringAs(text, java.util.concurrent.TimeUnit.MILLISECONDS) / 1000.0;
+      if (text.matches("[0-9.]+")) return Double.valueOf(text); // which takes 5d for 5, where it is days
+      return new Double(JavaUtils.timeStringAs(text, java.util.concurrent.TimeUnit.MILLISECONDS) / 1000.0);
     } catch (IllegalArgumentException noTime) {
-      return 0;
+      return null;
     }
+  }
+
+  /** What is set, and cannot be read: for people. */
+  public static List unreadable(SQLConf conf) {
+    List notes = new ArrayList();
+    String enabled = read(conf, ENABLED, "true").toLowerCase(Locale.ROOT);
+    if (!OFF.contains(enabled) && !ON.contains(enabled)) notes.add(ENABLED + "=" + enabled + " is neither true nor false: it counts as true");
+    for (int i = 0; i < TIMES.length; i++) {
+      String text = read(conf, TIMES[i][0], TIMES[i][1]);
+      if (seconds(text) == null) notes.add(TIMES[i][0] + "=" + text + " is no time, as 10 or 10s are: it counts as " + TIMES[i][1]);
+    }
+    return notes;
   }
 
   private static String read(SQLConf conf, String key, String unset) {

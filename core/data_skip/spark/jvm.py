@@ -147,9 +147,9 @@ def _callback_client(gateway: Any) -> Any:
 
 
 def session_id(spark: SparkSession) -> str:
-    """Spark's own id of a session. DataSkipError for a session whose JVM cannot be reached."""
+    """Spark's own id of a session. DataSkipError for what is none, and one whose JVM cannot be reached."""
     if not hasattr(spark, "_jsparkSession"):
-        raise DataSkipError("data-skip works inside the JVM of a classic SparkSession; a Spark Connect session gives no access to it")
+        raise DataSkipError(f"data-skip takes a running, classic SparkSession, not {spark!r}: Spark Connect gives no access to its JVM")
     return str(spark._jsparkSession.sessionUUID())
 
 

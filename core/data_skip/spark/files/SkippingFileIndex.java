@@ -102,7 +102,9 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
       Map json = Description.of(scan);
       json.put("predicate", predicate == null ? null : encoder.encode(predicate));
       json.put("runtime_filters", Description.of(runtimeFilters, scan));
-      json.put("notes", notes);
+      List all = new ArrayList(notes);
+      all.addAll(UserSettings.unreadable(asking.sessionState().conf()));
+      json.put("notes", all);
       json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
       description = Plans.json(json);
     }
@@ -272,6 +274,25 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     } catch (Exception e) {
       return with(predicate, new ArrayList(), Collections.singletonList("no join is used: " + e));
     }
+  }
+
+  /** Whether something is known of its rows before another side is run, or such a side may be. */
+  public boolean isAsked() {
+    if (predicate != Literal$.MODULE$.TrueLiteral()) return true;
+    for (int i = 0; i < runtimeFilters.size(); i++) if (((RuntimeFilter) runtimeFilters.get(i)).affordable(wrapped.sizeInBytes())) return true;
+    return false;
+  }
+
+  /** Why no runtime filter may be run, for people. */
+  public List whyNotAsked() {
+    List notes = new ArrayList();
+    for (int i = 0; i < runtimeFilters.size(); i++) {
+      RuntimeFilter one = (RuntimeFilter) runtimeFilters.get(i);
+      String refusal = one.refusal(asking.sessionState().conf());
+      if (refusal == null) refusal = one.side() + " may read " + one.bytes() + " bytes, and this table has " + wrapped.sizeInBytes();
+      notes.add(one.sql() + " is not used: " + refusal);
+    }
+    return notes;
   }
 
   /** Of a runtime filter, for people. */

@@ -64,8 +64,9 @@ public final class SkippingRule extends Rule {
           LogicalRelation scan = (LogicalRelation) node;
           SkippingFileIndex skipping = skipping(scan, (PushedDown) given, asking);
           if (skipping == null) return scan;
-          if (everything || indexed.contains(scan.relation())) return Plans.withLocation(scan, skipping);
-          python.apply("unindexed\n" + told(skipping.executionId(), skipping.number(), null), skipping);
+          boolean served = everything || indexed.contains(scan.relation());
+          if (served && skipping.isAsked()) return Plans.withLocation(scan, skipping);
+          if (!everything) python.apply((served ? "left\n" : "unindexed\n") + told(skipping.executionId(), skipping.number(), null), skipping);
           return scan;
         }
       });
@@ -170,15 +171,16 @@ public final class SkippingRule extends Rule {
   /** What lists the files of a scan, by what is known of its rows; null where nothing is. */
   private SkippingFileIndex skipping(LogicalRelation scan, PushedDown pushed, SparkSession asking) {
     if (!eligible(scan)) return null;
-    FileIndex location = ((HadoopFsRelation) scan.relation()).location();
     List predicates = pushed.predicates();
     List runtimeFilters = pushed.runtimeFilters();
+    if (predicates.isEmpty() && runtimeFilters.isEmpty()) return null;
+    long bytes = ((HadoopFsRelation) scan.relation()).location().sizeInBytes();
     List affordable = new ArrayList();
-    for (int i = 0; i < runtimeFilters.size(); i++) if (((RuntimeFilter) runtimeFilters.get(i)).affordable(location.sizeInBytes())) affordable.add(runtimeFilters.get(i));
-    if (predicates.isEmpty() && affordable.isEmpty()) return null;
+    for (int i = 0; i < runtimeFilters.size(); i++) if (((RuntimeFilter) runtimeFilters.get(i)).affordable(bytes)) affordable.add(runtimeFilters.get(i));
+    boolean chosen = predicates.isEmpty() && !affordable.isEmpty();
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
-    SkippingFileIndex skipping = new SkippingFileIndex(scan, predicate, predicates.isEmpty() ? affordable : runtimeFilters, python, asking);
+    SkippingFileIndex skipping = new SkippingFileIndex(scan, predicate, chosen ? affordable : runtimeFilters, python, asking);
     skipping.description(); // by the settings in force now
     return skipping;
   }
@@ -207,7 +209,7 @@ public final class SkippingRule extends Rule {
           return Descent.rewritten(kept, new BiFunction() {
             public Object apply(Object scan, Object given) {
               SkippingFileIndex found = skipping((LogicalRelation) scan, (PushedDown) given, asking);
-              if (found != null) result.add(found);
+              if (found != null && found.isAsked()) result.add(found);
               return scan;
             }
           });

@@ -153,6 +153,7 @@ public final class SmallSide {
     boolean leaf = plan instanceof LocalRelation || plan instanceof Range || plan instanceof OneRowRelation || plan instanceof InMemoryRelation;
     boolean known = plan instanceof Project || plan instanceof Filter || plan instanceof Aggregate || plan instanceof Join;
     if (!leaf && !known && !(plan instanceof Union) && !(plan instanceof Distinct) && !(plan instanceof SubqueryAlias)) {
+      if (plan instanceof org.apache.spark.sql.execution.LogicalRDD) return "an RDD may give other rows each time: cache() the DataFrame, or write it to files";
       return plan.nodeName() + " may give other rows each time";
     }
     if (plan instanceof InMemoryRelation && !((InMemoryRelation) plan).cacheBuilder().storageLevel().useDisk()) {

@@ -1,0 +1,29 @@
+"""The Python that Spark's workers run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+from pyspark.sql import SparkSession
+
+_LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('data_skip') is None)"
+_SECONDS = 20
+
+
+def python_without_data_skip(spark: SparkSession) -> str | None:
+    """The Python of a local session's workers where it lacks this package, as another than the driver's may; None where all is well.
+
+    What a cluster's workers run cannot be told from here.
+    """
+    context = spark.sparkContext
+    found = shutil.which(context.pythonExec) if str(context.master).startswith("local") else None
+    if found is None or os.path.abspath(found) == os.path.abspath(sys.executable):
+        return None
+    try:
+        lacks = subprocess.run([found, "-c", _LOOK], timeout=_SECONDS, capture_output=True, check=False).returncode == 1
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found if lacks else None
