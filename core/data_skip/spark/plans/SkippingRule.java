@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -57,6 +58,7 @@ public final class SkippingRule extends Rule {
       if (!everything && withOtherRules()) bare = unwrapped(bare);
       final SparkSession asking = asking();
       if (asking == null) return bare;
+      if (!everything && !asks(bare)) return bare;
       final Set indexed = everything ? null : indexed(bare, asking);
       if (!everything && indexed.isEmpty()) return bare;
       LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
@@ -65,7 +67,7 @@ public final class SkippingRule extends Rule {
           SkippingFileIndex skipping = skipping(scan, (PushedDown) given, asking);
           if (skipping == null) return scan;
           if (everything || indexed.contains(scan.relation())) return Plans.withLocation(scan, skipping);
-          python.apply("unindexed\n" + told(skipping.executionId(), skipping.number(), null), skipping);
+          python.apply("unindexed\n" + told(skipping.executionId(), skipping.number(), Collections.singletonList(Description.roots(scan))), skipping);
           return scan;
         }
       });
@@ -74,6 +76,11 @@ public final class SkippingRule extends Rule {
     } catch (Throwable unknown) {
       return bare; // a query that cannot be helped is left as it is
     }
+  }
+
+  /** Whether anything in a plan or its sub-queries asks something of rows: see Operators. */
+  private static boolean asks(LogicalPlan plan) {
+    return plan.containsPattern(TreePattern$.MODULE$.FILTER()) || plan.containsPattern(TreePattern$.MODULE$.JOIN());
   }
 
   /** The relations of a plan of whose tables there is an index. Of a plan without one, Python keeps how to tell of it. */
@@ -88,6 +95,7 @@ public final class SkippingRule extends Rule {
     for (int i = 0; said != null && i < scans.size(); i++) {
       if (said.toString().charAt(i) == '1') found.add(((LogicalRelation) scans.get(i)).relation());
     }
+    if (found.isEmpty()) lastUnindexed = plan;
     return found;
   }
 
@@ -192,7 +200,6 @@ public final class SkippingRule extends Rule {
     private final SparkSession asking;
 
     private Unindexed(LogicalPlan plan, SparkSession asking) {
-      lastUnindexed = plan;
       this.plan = new WeakReference(plan);
       this.asking = asking;
     }
