@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from data_skip.files.listing import Listing
@@ -13,9 +15,11 @@ from data_skip.planning.decide import judge, represent, take_away, unprofitable
 from data_skip.planning.explain import later
 from data_skip.planning.report import Reports, ScanReport
 from data_skip.spark.bridge import Scan
-from data_skip.store import StoreError
+from data_skip.spark.errors import first_line
+from data_skip.store import Snapshot, StoreError
 
 log = logging.getLogger("data_skip")
+_KEPT_SNAPSHOTS = 4
 
 
 class Callback:
@@ -25,10 +29,13 @@ class Callback:
         self._catalog: Catalog | None = catalog
         self.reports = Reports()
         self._logged: set[str] = set()
+        # The last of which was told, that reports may tell more: all else that they keep of an older one goes with it.
+        self._told_of: deque[Snapshot] = deque(maxlen=_KEPT_SNAPSHOTS)
 
     def close(self) -> None:
         """From now on nothing is answered, and every file is read."""
         self._catalog = None
+        self._told_of.clear()
 
     def apply(self, question: str, java: Any) -> str | None:
         """The answer to a question of the JVM; where there is none, None, and all files are read.
@@ -50,7 +57,10 @@ class Callback:
                 return _explained(Scan(java), catalog)
             if what == "list":
                 return self._decide(Listing.of(java, told), catalog)
-            return self._look(what, json.loads(told), java, catalog)
+            if what in ("unindexed", "left"):
+                self._remember(json.loads(told), lambda: [Scan(java)], catalog)
+                return None
+            return self._look(json.loads(told), java, catalog)
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:
@@ -61,7 +71,7 @@ class Callback:
         judgement = judge(listing, catalog.find, catalog.knowledge)
         not_run = unprofitable(judgement) if listing.refusals else []
         if not all(not_run):
-            return "\n".join(["run", *not_run])
+            return "\n".join(["run", *(" ".join(reason.split()) for reason in not_run)])  # a name of a column may be of several lines
         decided = take_away(judgement)
         if decided.asks:
             return "ask"
@@ -70,19 +80,23 @@ class Callback:
             self._logged.add(error)
             log.warning("data-skip keeps the files of %s that it is unsure of: %s", table, error)
         report = later(decided, catalog.knowledge, not_run)
+        for verdict in judgement.verdicts:
+            if verdict.snapshot not in self._told_of:
+                self._told_of.append(verdict.snapshot)
+        listing.scan.let_go()
         self.reports.add(listing.execution_id, listing.scan.number, lambda: [report()])
         return "decided"
 
-    def _look(self, what: str, told: Mapping[str, Any], java: Any, catalog: Catalog) -> str | None:
-        """Which scans of a query have an index. What its report will tell of the others is found once somebody looks at it."""
-        if what != "indexed":
-            make = _of_unindexed if what == "unindexed" else _of_left
-            self.reports.add(told["execution_id"], told["number"], lambda: [make(Scan(java), catalog)])
-            return None
+    def _look(self, told: Mapping[str, Any], java: Any, catalog: Catalog) -> str | None:
+        """Which scans of a query have an index."""
         found = "".join("1" if _indexed(roots, catalog) else "0" for roots in told["roots"])
         if "1" not in found:
-            self.reports.add(told["execution_id"], told["number"], lambda: _of_query(java, told["roots"], catalog))
+            self._remember(told, lambda: _scans(java), catalog)
         return found
+
+    def _remember(self, told: Mapping[str, Any], scans: Callable[[], list[Scan]], catalog: Catalog) -> None:
+        """What a report will tell of scans that are left as they are is found once somebody looks at it."""
+        self.reports.add(told["execution_id"], told["number"], lambda: _of_unindexed(scans, told, catalog))
 
     class Java:
         """What py4j asks of a Python object that the JVM calls."""
@@ -104,20 +118,21 @@ def _indexed(roots: Sequence[str], catalog: Catalog) -> bool:
         return True  # its report says what is wrong with it
 
 
-def _of_query(java: Any, roots: Sequence[Sequence[str]], catalog: Catalog) -> list[ScanReport]:
-    """The reports of a query over tables without an index."""
+def _scans(java: Any) -> list[Scan]:
+    """The scans of a query over tables without an index of whose rows something is known. LookupError where its plan is kept no more."""
     scans = java.scans()
-    if scans is not None:
-        return [_of_unindexed(Scan(scan), catalog) for scan in scans]
-    return [ScanReport(scan[0], notes=["no index then, and nothing more is known of this query"]) for scan in roots]
+    if scans is None:
+        raise LookupError("its plan is kept no more")
+    return [Scan(scan) for scan in scans]
 
 
-def _of_unindexed(scan: Scan, catalog: Catalog) -> ScanReport:
-    judgement = judge(Listing.now(scan), lambda _: [], catalog.knowledge)
-    return later(take_away(judgement), catalog.knowledge)()
-
-
-def _of_left(scan: Scan, catalog: Catalog) -> ScanReport:
-    report = _of_unindexed(scan, catalog)
-    report.notes = list(scan.java.whyNotAsked())
-    return report
+def _of_unindexed(scans: Callable[[], list[Scan]], told: Mapping[str, Any], catalog: Catalog) -> list[ScanReport]:
+    """The reports of scans that were left as they are; where that fails, as for a table that was dropped since, that they were there."""
+    try:
+        decided = [take_away(judge(Listing.now(scan), lambda _: [], catalog.knowledge)) for scan in scans()]
+        reports = [later(one, catalog.knowledge)() for one in decided]
+    except Exception as error:
+        reports = [
+            ScanReport(scan[0], notes=[f"nothing was skipped, and nothing more is known: {first_line(error)}"]) for scan in told["roots"]
+        ]
+    return [replace(report, notes=told["why"] or report.notes) for report in reports]

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
 from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
 from data_skip.planning.catalog import Knowledge
-from data_skip.planning.decide import Decided
+from data_skip.planning.decide import Decided, Verdict
 from data_skip.planning.merging import Decision
 from data_skip.planning.reasons import why_no_clause, why_no_file
 from data_skip.planning.report import PredicateReport, ScanReport
 from data_skip.spark.bridge import Scan
-from data_skip.store import Snapshot
 
 _MOST_ADVICE = 10  # leaves of a scan of which a report says which indexes would serve them: all filters are asked of each
 
 
 @dataclass(frozen=True)
 class _Said:
-    """What the index of one table said of a scan, small enough to be kept for a hundred queries: a bit a file version."""
+    """What the index of one table said of a scan, small enough to be kept for a hundred queries: a bit a file version.
 
-    snapshot: Snapshot
+    The records are kept as long as their snapshot.
+    """
+
     decision: Decision
-    records: Records
+    records: ref[Records]
     fresh: npt.NDArray[np.uint8]
-    skipped: npt.NDArray[np.uint8]
+    files: int
 
 
 def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = ()) -> Callable[[], ScanReport]:
@@ -37,20 +39,22 @@ def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = 
     listing, scan = judgement.listing, judgement.listing.scan
     told = ScanReport(scan.roots[0], files_total=listing.count, bytes_total=listing.total_bytes, milliseconds=decided.milliseconds)
     told.notes, told.errors = judgement.notes, judgement.errors
-    verdicts = [
-        _Said(verdict.snapshot, verdict.decision, verdict.records, np.packbits(verdict.fresh), np.packbits(skipped))
-        for verdict, skipped in zip(judgement.verdicts, decided.skipped, strict=True)
-    ]
+    told.files_unknown = told.files_read = told.files_total
+    told.bytes_read = told.bytes_total
+    verdicts = []
+    for verdict, skipped in zip(judgement.verdicts, decided.skipped, strict=True):
+        _count(told, verdict, skipped)
+        verdict.snapshot.companions.append(verdict.records)
+        fresh = verdict.fresh
+        verdicts.append(_Said(verdict.decision, ref(verdict.records), np.packbits(fresh), len(fresh)))
 
     def explained() -> ScanReport:
         report = replace(told, notes=list(told.notes), errors=list(told.errors), predicates=[])
-        report.files_unknown = report.files_read = report.files_total
-        report.bytes_read = report.bytes_total
         try:
             for i, why_not in enumerate(unprofitable):
                 report.notes.append(f"{scan.java.runtimeFilter(i)} is not used: {why_not}")
             for said in verdicts:
-                _count(report, said)
+                report.clause = str(said.decision.clause) if said.decision.clause is not ALWAYS_TRUE else ""
             for said in verdicts:
                 _explain(report, said, scan, knowledge)
         except Exception as error:  # as where Spark was stopped since: the numbers are right
@@ -60,14 +64,9 @@ def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = 
     return explained
 
 
-def _mask(bits: npt.NDArray[np.uint8], said: _Said) -> Mask:
-    return np.unpackbits(bits, count=len(said.snapshot.files)) == 1
-
-
-def _count(report: ScanReport, said: _Said) -> None:
+def _count(report: ScanReport, verdict: Verdict, skipped: Mask) -> None:
     """Adds to a report how many files and rows one table's index spared."""
-    snapshot, fresh, skipped = said.snapshot, _mask(said.fresh, said), _mask(said.skipped, said)
-    report.clause = str(said.decision.clause) if said.decision.clause is not ALWAYS_TRUE else ""
+    snapshot, fresh = verdict.snapshot, verdict.fresh
     report.files_unknown -= int(fresh.sum())
     report.files_read -= int(skipped.sum())
     report.bytes_read -= int(snapshot.sizes[skipped].sum())
@@ -77,7 +76,10 @@ def _count(report: ScanReport, said: _Said) -> None:
 
 def _explain(report: ScanReport, said: _Said, scan: Scan, knowledge: Knowledge) -> None:
     """Adds to a report what each leaf of the predicate contributed, as far as there is time."""
-    fresh, decision = _mask(said.fresh, said), said.decision
+    fresh, decision, records = np.unpackbits(said.fresh, count=said.files) == 1, said.decision, said.records()
+    if records is None:
+        report.notes.append("what each predicate skipped is not known any more: the index has changed since")
+        return
     late = bool(decision.deadline.note)
     decision.deadline.next_half()
     for number, leaf in enumerate(decision.leaves):
@@ -88,7 +90,7 @@ def _explain(report: ScanReport, said: _Said, scan: Scan, knowledge: Knowledge) 
             line.why_not = why_no_clause(leaf.node, decision.indexes, knowledge if number < _MOST_ADVICE else None)
         else:
             line.clause = str(leaf.clause)
-            line.files_skipped_alone = int((fresh & ~survivors(leaf.clause, said.records, len(fresh))).sum())
+            line.files_skipped_alone = int((fresh & ~survivors(leaf.clause, records, len(fresh))).sum())
             if not line.files_skipped_alone:
-                line.why_none = why_no_file(leaf.node, leaf.clause, said.records, fresh, scan)
+                line.why_none = why_no_file(leaf.node, leaf.clause, records, fresh, scan)
         report.predicates.append(line)

@@ -20,11 +20,14 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.expressions.ScalaUDF;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
@@ -138,6 +141,21 @@ public final class Plans {
         return Boolean.valueOf(collated || part instanceof FloatType || part instanceof DoubleType);
       }
     });
+  }
+
+  /** The expression, with no more than the columns of its scalar sub-queries: their plans hold lists of files. */
+  public static Expression withoutQueries(Expression expression) {
+    if (expression instanceof ScalarSubquery) {
+      LogicalPlan plan = (LogicalPlan) ((ScalarSubquery) expression).plan();
+      return (Expression) ((ScalarSubquery) expression).withNewPlan(LocalRelation$.MODULE$.apply(plan.output()));
+    }
+    if (!SubqueryExpression$.MODULE$.hasSubquery(expression)) return expression;
+    return (Expression) expression.mapChildren(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object child) {
+            return withoutQueries((Expression) child);
+          }
+        });
   }
 
   /** Spark's number of the running query; "" outside of one. What runs for a join belongs to its query. */

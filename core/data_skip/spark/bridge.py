@@ -66,6 +66,11 @@ class Scan:
         """Has Spark list the files anew, the next time that it is asked for them."""
         self.java.refresh()
 
+    def let_go(self) -> None:
+        """Of a Listing of the JVM, once files are chosen: keeps none of what is needed for that only."""
+        if self._listing is not None:
+            self._java = None
+
     def forget(self) -> None:
         """Has Python functions run anew, the next time that they are asked about."""
         self.java.workers().clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections import deque
 from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
@@ -26,6 +27,7 @@ KEYS = [
 ]
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64())])
 _MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
+_MOST_COMPANIONS = 100
 ADVICE = "delete the folder and create the index again"
 
 
@@ -51,6 +53,7 @@ class Snapshot:
         # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
         local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
         self._dataset = table.to_pyarrow_dataset(filesystem=local)
+        self.companions: deque[object] = deque(maxlen=_MOST_COMPANIONS)  # which are kept no longer than this
         self._lock = threading.Lock()
         self._records: dict[str, pa.StructArray] = {}
         rows = self._dataset.to_table(columns=BASE.names).combine_chunks()

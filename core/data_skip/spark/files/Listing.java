@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.StructType;
 
 /** One listing of the files of a scan, in bulk, for Python. */
 public final class Listing {
-  private final FileIndex scan;
+  private FileIndex scan;
   private final SparkSession session;
   private scala.collection.immutable.Seq directories;
   private List files = new ArrayList();
@@ -49,8 +49,9 @@ public final class Listing {
     return session;
   }
 
-  /** Lets go of the files, of which nothing can be asked any more: what Python keeps for a report may live for long. */
-  public void forget() {
+  /** Lets go of the files, of which nothing can be asked any more: what Python keeps for a report may live for long. rest: of the scan. */
+  public void forget(FileIndex rest) {
+    scan = rest;
     directories = Plans.seq(new ArrayList());
     files = new ArrayList();
     keep = new byte[0];

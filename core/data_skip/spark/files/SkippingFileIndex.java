@@ -43,7 +43,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final List notes;
   private String description;
   private final SparkSession asking; // the query's; the relation may be of another
-  private final PythonWorkers workers = new PythonWorkers();
+  private final PythonWorkers workers;
   private volatile Object known; // of its rows, in a form that is equal for equal scans
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
 
@@ -68,8 +68,30 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     this.wrapped = relation.location();
     this.python = python;
     this.encoder = encoder(scan);
-    this.predicate = predicate;
+    this.predicate = predicate == null ? null : Plans.withoutQueries(predicate);
     this.notes = notes;
+    this.workers = new PythonWorkers();
+  }
+
+  private SkippingFileIndex(SkippingFileIndex of) {
+    this.number = of.number;
+    this.asking = null;
+    this.scan = null;
+    this.runtimeFilters = new ArrayList();
+    for (int i = 0; i < of.runtimeFilters.size(); i++) this.runtimeFilters.add(((RuntimeFilter) of.runtimeFilters.get(i)).withoutSide());
+    this.relation = null;
+    this.wrapped = null;
+    this.python = null;
+    this.encoder = of.encoder;
+    this.predicate = null;
+    this.notes = of.notes;
+    this.workers = of.workers;
+    this.description = of.description();
+  }
+
+  /** As much of it as the words of a report need, which is kept for long: no files, and nothing that lists any. */
+  private SkippingFileIndex withoutFiles() {
+    return new SkippingFileIndex(this);
   }
 
   public static TreeEncoder encoder(LogicalRelation scan) {
@@ -253,7 +275,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     if (said != null && said.startsWith(RUN)) return withRuntimeFilters(said.substring(RUN.length()).split("\n", -1)).decided(all);
     if (!"decided".equals(said)) listing.keepAll();
     scala.collection.immutable.Seq kept = listing.kept();
-    listing.forget();
+    listing.forget(withoutFiles());
     return kept;
   }
 

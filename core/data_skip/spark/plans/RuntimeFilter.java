@@ -45,6 +45,13 @@ public final class RuntimeFilter {
     return new RuntimeFilter(conditions, other, scalar, unrepeatable);
   }
 
+  /** Its conditions only, for people: without the plan of what is run. */
+  public RuntimeFilter withoutSide() {
+    List alone = new ArrayList();
+    for (int i = 0; i < conditions.size(); i++) alone.add(Plans.withoutQueries((Expression) conditions.get(i)));
+    return new RuntimeFilter(alone, null, scalar, unrepeatable);
+  }
+
   /** What the conditions of a join ask of the rows of one side (`mine`), given the other; null where they ask nothing of both. */
   public static RuntimeFilter ofJoin(List conditions, LogicalPlan mine, LogicalPlan other) {
     List both = new ArrayList();

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -57,6 +58,7 @@ public final class SkippingRule extends Rule {
       if (!everything && withOtherRules()) bare = unwrapped(bare);
       final SparkSession asking = asking();
       if (asking == null) return bare;
+      if (!everything && !asks(bare)) return bare;
       final Set indexed = everything ? null : indexed(bare, asking);
       if (!everything && indexed.isEmpty()) return bare;
       LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
@@ -66,7 +68,7 @@ public final class SkippingRule extends Rule {
           if (skipping == null) return scan;
           boolean served = everything || indexed.contains(scan.relation());
           if (served && skipping.isAsked()) return Plans.withLocation(scan, skipping);
-          if (!everything) python.apply((served ? "left\n" : "unindexed\n") + told(skipping.executionId(), skipping.number(), null), skipping);
+          if (!everything) tellLeft(scan, skipping, served ? skipping.whyNotAsked() : new ArrayList(), asking);
           return scan;
         }
       });
@@ -77,6 +79,11 @@ public final class SkippingRule extends Rule {
     }
   }
 
+  /** Whether anything in a plan or its sub-queries asks something of rows: see Operators. */
+  private static boolean asks(LogicalPlan plan) {
+    return plan.containsPattern(TreePattern$.MODULE$.FILTER()) || plan.containsPattern(TreePattern$.MODULE$.JOIN());
+  }
+
   /** The relations of a plan of whose tables there is an index. Of a plan without one, Python keeps how to tell of it. */
   private Set indexed(LogicalPlan plan, SparkSession asking) {
     List scans = scans(plan);
@@ -85,16 +92,25 @@ public final class SkippingRule extends Rule {
     List roots = new ArrayList();
     for (int i = 0; i < scans.size(); i++) roots.add(Description.roots((LogicalRelation) scans.get(i)));
     Object said = python.apply(
-        "indexed\n" + told(Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots), new Unindexed(plan, asking));
+        "indexed\n" + told(Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, new ArrayList()), new Unindexed(plan, asking));
     for (int i = 0; said != null && i < scans.size(); i++) {
       if (said.toString().charAt(i) == '1') found.add(((LogicalRelation) scans.get(i)).relation());
     }
+    if (found.isEmpty()) lastUnindexed = plan;
     return found;
   }
 
-  private static String told(String executionId, long number, List roots) {
+  /** Tells Python of a scan that stays as it is; why: if its table has an index. What is kept for that has no plans of other sides. */
+  private void tellLeft(LogicalRelation scan, SkippingFileIndex skipping, List why, SparkSession asking) {
+    List roots = Collections.singletonList(Description.roots(scan));
+    Object kept = why.isEmpty() ? skipping : new SkippingFileIndex(scan, Literal$.MODULE$.TrueLiteral(), new ArrayList(), python, asking);
+    python.apply((why.isEmpty() ? "unindexed\n" : "left\n") + told(skipping.executionId(), skipping.number(), roots, why), kept);
+  }
+
+  private static String told(String executionId, long number, List roots, List why) {
     Connection.answersAtOnce();
     Map json = new HashMap();
+    json.put("why", why);
     json.put("execution_id", executionId);
     json.put("number", new Long(number));
     json.put("roots", roots);
@@ -194,7 +210,6 @@ public final class SkippingRule extends Rule {
     private final SparkSession asking;
 
     private Unindexed(LogicalPlan plan, SparkSession asking) {
-      lastUnindexed = plan;
       this.plan = new WeakReference(plan);
       this.asking = asking;
     }
