@@ -34,12 +34,12 @@ def moments(lake: Lake) -> Lake:
 
 def with_later_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on Java has later rules of time zones, as an update of the same version brings."""
-    found = Scan.settings
+    found = Scan.settings.func
 
-    def settings(scan: Scan, prefixes: tuple[str, ...]) -> list[dict[str, str]]:
-        return [{**session, ZONE_RULES: "9999z"} for session in found(scan, prefixes)]
+    def settings(scan: Scan) -> list[dict[str, str]]:
+        return [{**session, ZONE_RULES: "9999z"} for session in found(scan)]
 
-    monkeypatch.setattr(Scan, "settings", settings)
+    monkeypatch.setattr(Scan, "settings", property(settings))
 
 
 def test_rules_of_time_zones_change(moments: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
