@@ -104,6 +104,6 @@ def test_what_is_kept_for_a_report_holds_no_list_of_files(indexed: Lake, monkeyp
     sql = "SELECT * FROM indexed JOIN bare ON x % 2 = id % 2 WHERE s LIKE 'a%' AND x >= (SELECT max(id) FROM bare)"
     assert indexed.spark.sql(sql).count() == 8
     (decided,) = scans
-    assert decided.java.wrapped() is None
+    assert decided.java.getClass().getSimpleName() == "ScanTrees"  # which has expressions, and neither plans nor files
     scan = next(scan for scan in indexed.skipping.report().scans if scan.table.endswith("/table"))
     assert any("scalarsubquery" in line.predicate for line in scan.predicates), str(scan)

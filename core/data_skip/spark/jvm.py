@@ -29,8 +29,8 @@ SOURCES = tuple(
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "KnownFiles Freshness Listing ChosenFiles"),
-        ("plans", "Alike KeyPredicates SideRows RuntimeFilter"),
-        ("files", "SessionSettings Description SkippingFileIndex"),
+        ("plans", "Alike KeyPredicates SideRows RuntimeFilter RuntimeFilters"),
+        ("files", "SessionSettings Description ScanTrees ExplainedPath SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),
     )

@@ -18,7 +18,8 @@ import org.apache.spark.sql.types.StructType;
 
 /** One listing of the files of a scan, in bulk, for Python. */
 public final class Listing {
-  private FileIndex scan;
+  private FileIndex scan; // null once it is let go of
+  private Object trees;
   private final SparkSession session;
   private scala.collection.immutable.Seq directories;
   private List files = new ArrayList();
@@ -40,9 +41,10 @@ public final class Listing {
     keepAll();
   }
 
-  public FileIndex scan() {
+  /** The FileIndex; once it is let go of, what was kept of it. */
+  public Object scan() {
     Connection.answersAtOnce(); // what a callback asks first
-    return scan;
+    return scan == null ? trees : scan;
   }
 
   public SparkSession session() {
@@ -50,8 +52,9 @@ public final class Listing {
   }
 
   /** Lets go of the files, of which nothing can be asked any more: what Python keeps for a report may live for long. rest: of the scan. */
-  public void forget(FileIndex rest) {
-    scan = rest;
+  public void forget(Object rest) {
+    scan = null;
+    trees = rest;
     directories = Plans.seq(new ArrayList());
     files = new ArrayList();
     keep = new byte[0];

@@ -1,13 +1,16 @@
 package data_skip;
 
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.internal.config.ConfigEntry;
 import org.apache.spark.internal.config.ConfigEntry$;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.internal.SQLConf;
 
 /** What is set in a session, and not at its default, of what readers of files and expressions may ask for. */
@@ -26,6 +29,21 @@ public final class SessionSettings {
   public static void libraries(String prefixes) {
     libraries = prefixes.split(",");
     OF_LIBRARIES.clear();
+  }
+
+  /** Ready for JSON: what is set in the session of a relation, and, where that is another, in that of the query. */
+  public static List of(SparkSession relation, SparkSession query) {
+    List result = new ArrayList();
+    result.add(new SessionSettings(relation.sessionState().conf()).all(relation));
+    SQLConf conf = query.sessionState().conf();
+    if (conf != relation.sessionState().conf()) result.add(new SessionSettings(conf).all(relation));
+    return result;
+  }
+
+  private Map all(SparkSession relation) {
+    Map result = explicit(relation.sparkContext().hadoopConfiguration());
+    result.putAll(effective());
+    return result;
   }
 
   /** Of Spark SQL, and of Hadoop's libraries; in one form, whatever was written. */

@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
@@ -36,14 +35,13 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final FileIndex wrapped;
   private final HadoopFsRelation relation;
   private final BiFunction python;
-  private final TreeEncoder encoder;
+  private final ScanTrees trees;
   private final LogicalRelation scan;
   private final Expression predicate;
   private final List runtimeFilters;
   private final List notes;
   private String description;
   private final SparkSession asking; // the query's; the relation may be of another
-  private final PythonWorkers workers;
   private volatile Object known; // of its rows, in a form that is equal for equal scans
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
 
@@ -67,31 +65,9 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     this.relation = (HadoopFsRelation) scan.relation();
     this.wrapped = relation.location();
     this.python = python;
-    this.encoder = encoder(scan);
+    this.trees = new ScanTrees(encoder(scan), runtimeFilters);
     this.predicate = predicate == null ? null : Plans.withoutQueries(predicate);
     this.notes = notes;
-    this.workers = new PythonWorkers();
-  }
-
-  private SkippingFileIndex(SkippingFileIndex of) {
-    this.number = of.number;
-    this.asking = null;
-    this.scan = null;
-    this.runtimeFilters = new ArrayList();
-    for (int i = 0; i < of.runtimeFilters.size(); i++) this.runtimeFilters.add(((RuntimeFilter) of.runtimeFilters.get(i)).withoutSide());
-    this.relation = null;
-    this.wrapped = null;
-    this.python = null;
-    this.encoder = of.encoder;
-    this.predicate = null;
-    this.notes = of.notes;
-    this.workers = of.workers;
-    this.description = of.description();
-  }
-
-  /** As much of it as the words of a report need, which is kept for long: no files, and nothing that lists any. */
-  private SkippingFileIndex withoutFiles() {
-    return new SkippingFileIndex(this);
   }
 
   public static TreeEncoder encoder(LogicalRelation scan) {
@@ -122,7 +98,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     Connection.answersAtOnce();
     if (description == null) {
       Map json = Description.of(scan);
-      json.put("predicate", predicate == null ? null : encoder.encode(predicate));
+      json.put("predicate", predicate == null ? null : trees.encode(predicate));
       json.put("runtime_filters", Description.of(runtimeFilters, scan));
       List all = new ArrayList(notes);
       all.addAll(UserSettings.unreadable(asking.sessionState().conf()));
@@ -135,17 +111,17 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
 
   public Evaluator evaluator() {
     description(); // which numbers the nodes
-    return new Evaluator(encoder.nodes, workers);
+    return trees.evaluator();
   }
 
   /** What Python functions of the predicate give, as long as files are chosen. */
   public PythonWorkers workers() {
-    return workers;
+    return trees.workers();
   }
 
   /** Finds what was asked of Python functions; outside of callbacks only. */
   public void runWorkers() {
-    workers.run(asking);
+    trees.workers().run(asking);
   }
 
   public FileIndex wrapped() {
@@ -153,7 +129,8 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   }
 
   public Ranges ranges(String program) throws Exception {
-    return new Ranges(evaluator(), program);
+    description(); // as above
+    return trees.ranges(program);
   }
 
   /** The session of the relation: that of the query, unless it reads a global view of another one. What is run for a query, the query's runs. */
@@ -166,23 +143,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
    * which readers and expressions ask as well.
    */
   public String settings() {
-    return Plans.json(settingsOfBoth());
-  }
-
-  private List settingsOfBoth() {
-    SQLConf own = session().sessionState().conf();
-    List result = new ArrayList();
-    result.add(settings(own));
-    SQLConf conf = asking.sessionState().conf();
-    if (conf != own) result.add(settings(conf));
-    return result;
-  }
-
-  private Map settings(SQLConf of) {
-    SessionSettings settings = new SessionSettings(of);
-    Map result = settings.explicit(session().sparkContext().hadoopConfiguration());
-    result.putAll(settings.effective());
-    return result;
+    return Plans.json(SessionSettings.of(session(), asking));
   }
 
   /**
@@ -196,10 +157,8 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     json.put("count", new Integer(listing.count()));
     json.put("bytes", new Long(listing.bytes()));
     json.put("roots", Description.roots(scan));
-    json.put("settings", settingsOfBoth());
-    List refusals = new ArrayList();
-    for (int i = 0; i < runtimeFilters.size(); i++) refusals.add(((RuntimeFilter) runtimeFilters.get(i)).refusal(asking.sessionState().conf()));
-    json.put("refusals", refusals);
+    json.put("settings", SessionSettings.of(session(), asking));
+    json.put("refusals", RuntimeFilters.refusals(runtimeFilters, asking.sessionState().conf()));
     return Plans.json(json) + "\n" + description();
   }
 
@@ -275,7 +234,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     if (said != null && said.startsWith(RUN)) return withRuntimeFilters(said.substring(RUN.length()).split("\n", -1)).decided(all);
     if (!"decided".equals(said)) listing.keepAll();
     scala.collection.immutable.Seq kept = listing.kept();
-    listing.forget(withoutFiles());
+    listing.forget(trees.withoutPlans());
     return kept;
   }
 
@@ -292,7 +251,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private SkippingFileIndex withRuntimeFilters(String[] unprofitable) {
     List notes = new ArrayList();
     try {
-      return with(withRuntimeFilters(unprofitable, notes), new ArrayList(), notes);
+      return with(RuntimeFilters.and(predicate, runtimeFilters, unprofitable, notes, asking), new ArrayList(), notes);
     } catch (Exception e) {
       return with(predicate, new ArrayList(), Collections.singletonList("no join is used: " + e));
     }
@@ -300,47 +259,12 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
 
   /** Whether something is known of its rows before another side is run, or such a side may be. */
   public boolean isAsked() {
-    if (predicate != Literal$.MODULE$.TrueLiteral()) return true;
-    for (int i = 0; i < runtimeFilters.size(); i++) if (((RuntimeFilter) runtimeFilters.get(i)).affordable(wrapped.sizeInBytes())) return true;
-    return false;
+    return predicate != Literal$.MODULE$.TrueLiteral() || !RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes()).isEmpty();
   }
 
   /** Why no runtime filter may be run, for people. */
   public List whyNotAsked() {
-    List notes = new ArrayList();
-    for (int i = 0; i < runtimeFilters.size(); i++) {
-      RuntimeFilter one = (RuntimeFilter) runtimeFilters.get(i);
-      String refusal = one.refusal(asking.sessionState().conf());
-      if (refusal == null) refusal = one.side() + " may read " + one.bytes() + " bytes, and this table has " + wrapped.sizeInBytes();
-      notes.add(one.sql() + " is not used: " + refusal);
-    }
-    return notes;
-  }
-
-  /** Of a runtime filter, for people. */
-  public String runtimeFilter(int i) {
-    return ((RuntimeFilter) runtimeFilters.get(i)).sql();
-  }
-
-  /** The predicate with those of the runtime filters that are worth running. `notes` is told what became of each. */
-  private Expression withRuntimeFilters(String[] unprofitable, List notes) {
-    Expression all = predicate;
-    for (int i = 0; i < runtimeFilters.size(); i++) {
-      RuntimeFilter one = (RuntimeFilter) runtimeFilters.get(i);
-      if (!unprofitable[i].isEmpty()) {
-        notes.add(one.sql() + " is not used: " + unprofitable[i]);
-        continue;
-      }
-      long start = System.nanoTime();
-      try {
-        Expression found = one.resolve(asking);
-        if (found != null) all = all == Literal$.MODULE$.TrueLiteral() ? found : new And(all, found);
-        notes.add(one.sql() + ": " + one.side() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
-      } catch (Exception e) {
-        notes.add(one.sql() + " is not used: running " + one.side() + " failed: " + e);
-      }
-    }
-    return all;
+    return RuntimeFilters.whyNone(runtimeFilters, asking.sessionState().conf(), wrapped.sizeInBytes());
   }
 
   /** EXPLAIN FORMATTED tells of a FileIndex its root paths alone: so there, and for nobody else, the first of them tells the clause. */
@@ -368,30 +292,6 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
 
   public scala.Option metadataOpsTimeNs() {
     return wrapped.metadataOpsTimeNs();
-  }
-
-  /** A Path in everything but its form in EXPLAIN FORMATTED: listeners, who ask what a query reads, are given a path. */
-  private static final class ExplainedPath extends Path {
-    private final transient SkippingFileIndex scan;
-
-    ExplainedPath(Path path, SkippingFileIndex scan) {
-      super(path.toUri());
-      this.scan = scan;
-    }
-
-    public String toString() {
-      return scan != null && isExplained() ? super.toString() + " " + scan : super.toString();
-    }
-
-    private static boolean isExplained() {
-      StackTraceElement[] callers = new Throwable().getStackTrace();
-      for (int i = 0; i < callers.length; i++) {
-        String method = callers[i].getMethodName();
-        if (method.contains("buildLocationMetadata")) return false; // which is kept, and told to listeners
-        if (method.contains("verboseStringWithOperatorId")) return true;
-      }
-      return false;
-    }
   }
 
   /** The clause, for people. A running query asks for it at its start, at its end and at every step between: it is told the same text. */

@@ -191,8 +191,7 @@ public final class SkippingRule extends Rule {
     List runtimeFilters = pushed.runtimeFilters();
     if (predicates.isEmpty() && runtimeFilters.isEmpty()) return null;
     long bytes = ((HadoopFsRelation) scan.relation()).location().sizeInBytes();
-    List affordable = new ArrayList();
-    for (int i = 0; i < runtimeFilters.size(); i++) if (((RuntimeFilter) runtimeFilters.get(i)).affordable(bytes)) affordable.add(runtimeFilters.get(i));
+    List affordable = RuntimeFilters.affordable(runtimeFilters, bytes);
     boolean chosen = predicates.isEmpty() && !affordable.isEmpty();
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));

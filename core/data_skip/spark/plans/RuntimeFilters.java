@@ -1,0 +1,64 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.internal.SQLConf;
+
+/** All runtime filters of one scan. */
+public final class RuntimeFilters {
+  private RuntimeFilters() {}
+
+  /** Those that may be run for a scan of so many bytes. */
+  public static List affordable(List all, long bytes) {
+    List found = new ArrayList();
+    for (int i = 0; i < all.size(); i++) if (at(all, i).affordable(bytes)) found.add(at(all, i));
+    return found;
+  }
+
+  /** Of each why it may not be run at all; null where it may. */
+  public static List refusals(List all, SQLConf conf) {
+    List found = new ArrayList();
+    for (int i = 0; i < all.size(); i++) found.add(at(all, i).refusal(conf));
+    return found;
+  }
+
+  /** Why none is run for a scan of so many bytes, for people. */
+  public static List whyNone(List all, SQLConf conf, long bytes) {
+    List notes = new ArrayList();
+    for (int i = 0; i < all.size(); i++) {
+      RuntimeFilter one = at(all, i);
+      String refusal = one.refusal(conf);
+      if (refusal == null) refusal = one.side() + " may read " + one.bytes() + " bytes, and this table has " + bytes;
+      notes.add(one.sql() + " is not used: " + refusal);
+    }
+    return notes;
+  }
+
+  /** The predicate with those that are worth running: of each why it is not, "" where it is. `notes` is told what became of each. */
+  public static Expression and(Expression predicate, List all, String[] unprofitable, List notes, SparkSession asking) {
+    for (int i = 0; i < all.size(); i++) {
+      RuntimeFilter one = at(all, i);
+      if (!unprofitable[i].isEmpty()) {
+        notes.add(one.sql() + " is not used: " + unprofitable[i]);
+        continue;
+      }
+      long start = System.nanoTime();
+      try {
+        Expression found = one.resolve(asking);
+        if (found != null) predicate = predicate == Literal$.MODULE$.TrueLiteral() ? found : new And(predicate, found);
+        notes.add(one.sql() + ": " + one.side() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
+      } catch (Exception e) {
+        notes.add(one.sql() + " is not used: running " + one.side() + " failed: " + e);
+      }
+    }
+    return predicate;
+  }
+
+  private static RuntimeFilter at(List all, int i) {
+    return (RuntimeFilter) all.get(i);
+  }
+}
