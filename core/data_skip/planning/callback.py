@@ -45,7 +45,7 @@ class Callback:
         asked again once Python functions have been run; or "run", and of each runtime filter a line, why it is not worth knowing, "" where
         it is.
         "indexed", java a query (SkippingRule.Unindexed): of each of its scans "1" where its table has an index, else "0".
-        "unindexed", java a SkippingFileIndex that stays as it is; "left": though it has an index, since nothing is known of its rows.
+        "left", java a SkippingFileIndex that stays as it is: it has no index, or nothing is known of its rows, and told is why.
         "explain", java a SkippingFileIndex: its clause, for people.
         """
         catalog = self._catalog
@@ -57,7 +57,7 @@ class Callback:
                 return _explained(Scan(java), catalog)
             if what == "list":
                 return self._decide(Listing.of(java, told), catalog)
-            if what in ("unindexed", "left"):
+            if what == "left":
                 self._remember(json.loads(told), lambda: [Scan(java)], catalog)
                 return None
             return self._look(json.loads(told), java, catalog)

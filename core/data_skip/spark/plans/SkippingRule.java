@@ -104,7 +104,7 @@ public final class SkippingRule extends Rule {
   private void tellLeft(LogicalRelation scan, SkippingFileIndex skipping, List why, SparkSession asking) {
     List roots = Collections.singletonList(Description.roots(scan));
     Object kept = why.isEmpty() ? skipping : new SkippingFileIndex(scan, Literal$.MODULE$.TrueLiteral(), new ArrayList(), python, asking);
-    python.apply((why.isEmpty() ? "unindexed\n" : "left\n") + told(skipping.executionId(), skipping.number(), roots, why), kept);
+    python.apply("left\n" + told(skipping.executionId(), skipping.number(), roots, why), kept);
   }
 
   private static String told(String executionId, long number, List roots, List why) {
@@ -190,12 +190,11 @@ public final class SkippingRule extends Rule {
     List predicates = pushed.predicates();
     List runtimeFilters = pushed.runtimeFilters();
     if (predicates.isEmpty() && runtimeFilters.isEmpty()) return null;
-    long bytes = ((HadoopFsRelation) scan.relation()).location().sizeInBytes();
-    List affordable = RuntimeFilters.affordable(runtimeFilters, bytes);
-    boolean chosen = predicates.isEmpty() && !affordable.isEmpty();
+    List affordable = runtimeFilters;
+    if (predicates.isEmpty()) affordable = RuntimeFilters.affordable(affordable, ((HadoopFsRelation) scan.relation()).location().sizeInBytes());
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
-    SkippingFileIndex skipping = new SkippingFileIndex(scan, predicate, chosen ? affordable : runtimeFilters, python, asking);
+    SkippingFileIndex skipping = new SkippingFileIndex(scan, predicate, affordable.isEmpty() ? runtimeFilters : affordable, python, asking);
     skipping.description(); // by the settings in force now
     return skipping;
   }
