@@ -6,6 +6,7 @@ import java.nio.file.Paths;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.classic.SparkSession;
@@ -19,6 +20,7 @@ import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
  */
 public final class Freshness {
   private final SparkSession session;
+  private Configuration configuration; // made where a folder is listed, once: it is a copy of all settings
   private final Map folders = new HashMap();
 
   public Freshness(SparkSession session) {
@@ -48,7 +50,8 @@ public final class Freshness {
     Map files = (Map) folders.get(path);
     if (files == null) {
       files = new HashMap();
-      FileStatus[] listed = path.getFileSystem(session.sessionState().newHadoopConf()).listStatus(path);
+      if (configuration == null) configuration = session.sessionState().newHadoopConf();
+      FileStatus[] listed = path.getFileSystem(configuration).listStatus(path);
       for (int i = 0; i < listed.length; i++) files.put(listed[i].getPath().getName(), listed[i]);
       folders.put(path, files);
     }
