@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cached_property
+from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import Any
 
@@ -60,8 +63,9 @@ class Listing:
         """Which file versions of an index's snapshot, of the table at this root, are listed."""
         bits = self.java.present(snapshot.id)
         if bits is None:
-            bits = self.java.present(snapshot.id, root, snapshot.versions_text())
-        return ListedVersions(self.java, snapshot.id, _flags(bits, len(snapshot.files)))
+            with _written(snapshot) as keys:
+                bits = self.java.present(snapshot.id, root, keys)
+        return ListedVersions(self.java, snapshot.id, _flags(bits, snapshot.count))
 
     def partition_values(self, column: Column) -> list[Any]:
         """The value of a partition column in each directory, as literals have them."""
@@ -124,6 +128,18 @@ class ListedVersions:
             return versions
         changed = self._listing.skip(self._snapshot, _bits(versions))
         return versions & ~_flags(changed, len(versions))
+
+
+@contextmanager
+def _written(snapshot: Snapshot) -> Iterator[str]:
+    """Within, a file of the keys of a snapshot, for the JVM to map: what is mapped stays when its name is gone."""
+    with NamedTemporaryFile(prefix="data-skip-", delete=False) as file:
+        file.write(snapshot.packed())
+    try:
+        yield file.name
+    finally:
+        with suppress(OSError):  # as where the name of what is mapped cannot be removed
+            os.unlink(file.name)
 
 
 def _bits(flags: Mask) -> bytes:

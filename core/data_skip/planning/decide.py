@@ -168,7 +168,7 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
     clauses = [leaf.clause for leaf in decision.leaves] + [decision.clause]
     used = {field.index for clause in clauses for field in clause.fields()}
     partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
-    files = len(snapshot.files)
+    files = snapshot.count
     listed = listing.present(snapshot, root)
     records = Records(snapshot.records(used - partitions.keys()) | partition_records(listing, listed, partitions), deadline.is_over)
     may_match = survivors(decision.clause, records, files)

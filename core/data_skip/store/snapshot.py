@@ -6,7 +6,6 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Iterable
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,8 @@ from deltalake import DeltaTable
 from pyarrow import fs
 
 from data_skip.store.definition import Definition
+from data_skip.store.versions import KEYS as KEY_NAMES
+from data_skip.store.versions import distinct, packed
 
 LAYOUT = 1  # of the store; a store of a later layout is left alone
 LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
@@ -56,66 +57,70 @@ class Snapshot:
         self.companions: deque[object] = deque(maxlen=_MOST_COMPANIONS)  # which are kept no longer than this
         self._lock = threading.Lock()
         self._records: dict[str, pa.StructArray] = {}
-        rows = self._dataset.to_table(columns=BASE.names).combine_chunks()
-        keys = zip(*(rows[name].to_pylist() for name in ("path", "size", "modification_time")), strict=True)
-        self._slots: dict[tuple[str, int, int], int] = {}
-        self._slot_of_row = np.array([self._slots.setdefault(key, len(self._slots)) for key in keys], dtype=np.int64)
+        rows = self._dataset.to_table(columns=BASE.names)
+        keys, self._place_of_row = distinct(rows)
+        self._keys: pa.Table | None = keys  # until they are handed over
+        self.count = len(keys)  # of file versions
+        self.sizes = keys["size"].to_numpy()
         self.row_counts = self._of_versions(rows["row_count"]).to_numpy(zero_copy_only=False)
-        self.sizes = np.array([size for _, size, _ in self._slots], dtype=np.int64)
         self.rows, self.parts = len(rows), len(self._dataset.files)  # and in how many files of the index they lie
         schema = pa.schema(table.schema().to_arrow())
         self.fields = {field.name: field for field in schema if DEFINITION in (field.metadata or {})}  # as they were declared
         self.definitions = {name: defined(field) for name, field in self.fields.items()}
 
-    @cached_property
+    @property
     def files(self) -> list[FileKey]:
-        """The file versions that have a row."""
-        return [FileKey(*key) for key in self._slots]
+        """The file versions that have a row; made anew each time, since most queries need none of them."""
+        return [FileKey(*key) for key in zip(*(column.to_pylist() for column in self.keys().columns), strict=True)]
 
-    def versions_text(self) -> bytes:
-        """The file versions, a line each: path, size and modification time, with tabs between."""
-        return "\n".join(f"{path}\t{size}\t{modified}" for path, size, modified in self._slots).encode()
+    def keys(self) -> pa.Table:
+        """The path, size and modification time of each file version. StoreError where they cannot be read any more."""
+        return distinct(self._read([*KEY_NAMES]))[0] if self._keys is None else self._keys
+
+    def packed(self) -> bytes:
+        """The keys as the JVM maps them (versions.py), which keeps them from now on: this side lets go of them."""
+        found = packed(self.keys())
+        self._keys = None
+        return found
 
     def records(self, columns: Iterable[str]) -> dict[str, pa.StructArray]:
         """The records of some indexes, one a file version, null where there is none. StoreError where they cannot be read any more."""
         with self._lock:
             missing = [column for column in columns if column not in self._records]
             if missing:
-                try:
-                    rows = self._dataset.to_table(columns=missing)
-                except (OSError, pa.ArrowException) as error:
-                    raise StoreError(f"records of the index at {self._location} cannot be read ({error}); {ADVICE}") from error
-                for column in missing:
-                    self._records[column] = self._of_versions(rows[column])
+                rows = self._read(missing)
+                self._records |= {column: self._of_versions(rows[column]) for column in missing}
             return {column: self._records[column] for column in columns}
 
     def collected(self, columns: Iterable[str]) -> npt.NDArray[np.bool_]:
         """Which file versions have been collected for all of these indexes (perhaps with nothing known as the result)."""
-        have = np.ones(len(self._slots), dtype=bool)
+        have = np.ones(self.count, dtype=bool)
         for records in self.records(columns).values():
             have &= records.is_valid().to_numpy(zero_copy_only=False)
         return have
 
     def to_arrow(self) -> pa.Table:
         """Everything, a row a file version."""
-        keys = [pa.array(values, field.type) for values, field in zip(self._key_columns(), KEYS, strict=True)]
         records = self.records(self.definitions)
         counts = pa.array(self.row_counts, pa.int64(), from_pandas=True)
-        return pa.table([*keys, counts, *records.values()], names=[*BASE.names, *records])
+        return pa.table([*self.keys().columns, counts, *records.values()], names=[*BASE.names, *records])
 
-    def _key_columns(self) -> list[list[object]]:
-        return [*map(list, zip(*self._slots, strict=True))] if self._slots else [[] for _ in KEYS]
+    def _read(self, columns: list[str]) -> pa.Table:
+        try:
+            return self._dataset.to_table(columns=columns)
+        except (OSError, pa.ArrowException) as error:
+            raise StoreError(f"records of the index at {self._location} cannot be read ({error}); {ADVICE}") from error
 
     def _of_versions(self, rows: pa.ChunkedArray) -> pa.Array:
         """From one value a row to one a file version: any that is not null."""
         if rows.nbytes > _MOST_BYTES:
             rows = rows.cast(_with_long_offsets(rows.type))
         values = pa.concat_arrays(rows.chunks) if rows.num_chunks else pa.array([], rows.type)
-        if len(self._slots) == len(values):
+        if self._place_of_row is None:
             return values
         valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
-        winner = np.full(len(self._slots), -1, dtype=np.int64)
-        winner[self._slot_of_row[valid]] = valid
+        winner = np.full(self.count, -1, dtype=np.int64)
+        winner[self._place_of_row[valid]] = valid
         return values.take(pa.array(winner, mask=winner < 0))
 
 

@@ -1,17 +1,27 @@
 package data_skip;
 
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.OpenOption;
+import java.nio.file.Paths;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 
 /**
  * The file versions of the last few snapshots of indexes, so that a query need not hand its listing over to Python: the JVM looks
- * files up, and only bits cross. They are kept as long as Spark runs.
+ * files up, and only bits cross. They are kept as long as Spark runs: mapped from a file, with no object a file, and some ten bytes of a table
+ * to look them up.
  */
 public final class KnownFiles {
   private static final int KEPT = 16;
@@ -20,7 +30,12 @@ public final class KnownFiles {
   private static SparkContext running;
 
   private final String root;
-  private final Map slots = new HashMap();
+  private final int count;
+  private final ByteBuffer sizes;
+  private final ByteBuffer times;
+  private final ByteBuffer starts; // of each path, and the end of the last
+  private final ByteBuffer paths;
+  private int[] table; // places in the snapshot, each plus one, by the hash of the file version; made when one is looked up
 
   private static final class Recent extends LinkedHashMap {
     Recent() {
@@ -32,12 +47,28 @@ public final class KnownFiles {
     }
   }
 
-  /** `versions`: path relative to the root, size and modification time of each file version, separated by tabs and line feeds. */
-  private KnownFiles(String root, byte[] versions) {
+  /** `file`: as Python's store/versions.py packs them. Of two billion bytes at most. */
+  private KnownFiles(String root, String file) throws IOException {
     this.root = root + "/";
-    if (versions.length == 0) return;
-    String[] lines = new String(versions, StandardCharsets.UTF_8).split("\n");
-    for (int i = 0; i < lines.length; i++) slots.put(lines[i], new Integer(i));
+    FileChannel channel = FileChannel.open(Paths.get(file, new String[0]), new OpenOption[] {StandardOpenOption.READ});
+    try {
+      ByteBuffer all = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size());
+      all.order(ByteOrder.LITTLE_ENDIAN);
+      count = Math.toIntExact(all.getLong(0));
+      sizes = part(all, 8, 8 * count);
+      times = part(all, 8 + 8 * count, 8 * count);
+      starts = part(all, 8 + 16 * count, 8 * (count + 1));
+      paths = part(all, 16 + 24 * count, all.capacity() - 16 - 24 * count);
+    } finally {
+      channel.close();
+    }
+  }
+
+  private static ByteBuffer part(ByteBuffer all, int start, int length) {
+    ByteBuffer part = (ByteBuffer) all.duplicate();
+    part.position(start);
+    part.limit(start + length);
+    return ((ByteBuffer) part.slice()).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /** From now on nothing is kept when this Spark stops. */
@@ -67,8 +98,8 @@ public final class KnownFiles {
     return (KnownFiles) SNAPSHOTS.get(snapshot);
   }
 
-  public static KnownFiles put(String snapshot, String root, byte[] versions) {
-    KnownFiles known = new KnownFiles(root, versions);
+  public static KnownFiles put(String snapshot, String root, String file) throws IOException {
+    KnownFiles known = new KnownFiles(root, file);
     SNAPSHOTS.put(snapshot, known);
     return known;
   }
@@ -76,7 +107,36 @@ public final class KnownFiles {
   /** The place of a file version in the snapshot, -1 where it has none. */
   public int slot(String path, long size, long modificationTime) {
     if (!path.startsWith(root)) return -1;
-    Object slot = slots.get(path.substring(root.length()) + "\t" + size + "\t" + modificationTime);
-    return slot == null ? -1 : ((Integer) slot).intValue();
+    byte[] relative = path.substring(root.length()).getBytes(StandardCharsets.UTF_8);
+    int[] table = table();
+    for (int at = hash(relative, size, modificationTime) & (table.length - 1); table[at] != 0; at = (at + 1) & (table.length - 1)) {
+      int slot = table[at] - 1;
+      boolean same = sizes.getLong(8 * slot) == size && times.getLong(8 * slot) == modificationTime;
+      if (same && Arrays.equals(path(slot), relative)) return slot;
+    }
+    return -1;
+  }
+
+  private synchronized int[] table() {
+    if (table != null) return table;
+    int[] made = new int[Integer.highestOneBit(Math.max(count, 1)) * 4]; // at most half of it is taken
+    for (int slot = 0; slot < count; slot++) {
+      int at = hash(path(slot), sizes.getLong(8 * slot), times.getLong(8 * slot)) & (made.length - 1);
+      while (made[at] != 0) at = (at + 1) & (made.length - 1);
+      made[at] = slot + 1;
+    }
+    return table = made;
+  }
+
+  private static int hash(byte[] path, long size, long modificationTime) {
+    int seed = Long.hashCode(size * 31 + modificationTime);
+    return Murmur3_x86_32.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET, path.length, seed);
+  }
+
+  private byte[] path(int slot) {
+    int start = (int) starts.getLong(8 * slot);
+    byte[] path = new byte[(int) starts.getLong(8 * slot + 8) - start];
+    paths.get(start, path); // by position: any thread may ask
+    return path;
   }
 }

@@ -98,8 +98,8 @@ public final class Listing {
     return known == null ? null : present(snapshot, known);
   }
 
-  /** As `present`, of a snapshot whose file versions are given here. */
-  public byte[] present(String snapshot, String root, byte[] versions) {
+  /** As `present`, of a snapshot whose file versions are in a file. */
+  public byte[] present(String snapshot, String root, String versions) throws java.io.IOException {
     return present(snapshot, KnownFiles.put(snapshot, root, versions));
   }
 

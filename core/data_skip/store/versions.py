@@ -1,0 +1,51 @@
+"""The file versions of a snapshot, as columns: no Python object a file."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Places = npt.NDArray[np.int64]
+KEYS = ("path", "size", "modification_time")
+
+
+def distinct(rows: pa.Table) -> tuple[pa.Table, Places | None]:
+    """The different file versions of some rows, in the order in which they first occur; and of each row the place of its own.
+
+    None for these places where each row is of another version. ValueError for a row that lacks a part of its key.
+    """
+    keys = rows.select(KEYS)
+    if any(column.null_count for column in keys.columns):
+        raise ValueError("a row has no path, size or modification time")
+    encoded = keys["path"].combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    if len(encoded.dictionary) == len(keys):
+        return keys, None
+    paths, sizes, times = (column.to_numpy() for column in (encoded.indices, keys["size"], keys["modification_time"]))
+    order = np.lexsort((times, sizes, paths))  # stable: of equal keys the first row is first
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = np.any([part[order[1:]] != part[order[:-1]] for part in (paths, sizes, times)], axis=0)
+    firsts = order[begins]
+    place_of_group = np.empty(len(firsts), dtype=np.int64)
+    place_of_group[np.argsort(firsts)] = np.arange(len(firsts))
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = place_of_group[np.cumsum(begins) - 1]
+    return keys.take(np.sort(firsts)), None if len(firsts) == len(order) else places
+
+
+def packed(keys: pa.Table) -> bytes:
+    """The keys as KnownFiles.java maps them, little-endian.
+
+    The number of files, their sizes, their modification times, where each path begins, and where the last one ends (all of 64 bits); the
+    paths, in UTF-8.
+    """
+    paths = keys["path"].cast(pa.large_string()).combine_chunks()
+    paths = pa.concat_arrays(paths.chunks) if isinstance(paths, pa.ChunkedArray) else paths
+    starts = (
+        np.frombuffer(paths.buffers()[1], dtype="<i8")[paths.offset : paths.offset + len(paths) + 1] if len(paths) else np.zeros(1, "<i8")
+    )
+    text = paths.buffers()[2]
+    longs = [np.array([len(keys)]), keys["size"].to_numpy(), keys["modification_time"].to_numpy(), starts - starts[0]]
+    return b"".join([*(part.astype("<i8").tobytes() for part in longs), text.slice(starts[0], starts[-1] - starts[0]) if text else b""])
