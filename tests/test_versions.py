@@ -33,12 +33,14 @@ def test_rows_of_one_version_are_found(keys: list[tuple[str, int, int]], chunks:
 
 @given(st.lists(KEY, max_size=30, unique=True), st.integers(1, 4), st.integers(0, 3))
 def test_what_the_jvm_maps_is_what_was_packed(keys: list[tuple[str, int, int]], chunks: int, skipped: int) -> None:
-    data = packed(table(keys, chunks).slice(skipped))
-    keys = keys[skipped:]
+    keys, whole = keys[skipped:], table(keys, chunks).slice(skipped)
+    listed = np.arange(len(keys)) % 2 == 0
+    data = packed(whole, listed)
     (count,) = struct.unpack_from("<q", data)
     assert count == len(keys)
     sizes, times, starts = np.split(np.frombuffer(data, "<i8", 3 * count + 1, 8), [count, 2 * count])
-    text = data[16 + 24 * count :]
+    assert list(data[16 + 24 * count : 16 + 25 * count]) == listed.tolist()
+    text = data[16 + 25 * count :]
     paths = [text[start:end].decode() for start, end in pairwise(starts)]
     assert list(zip(paths, sizes.tolist(), times.tolist(), strict=True)) == keys
     assert starts[-1] == len(text)

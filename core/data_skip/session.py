@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from threading import Lock
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
@@ -104,6 +104,10 @@ class Skipping:
         paths, for a format that is not supported, and, where no format is given, for the folder of a table of Delta, Iceberg or Hudi.
         """
         return Table.open(self.spark, self.jvm, self.catalog, fspath(name), format, schema, dict(options or {}))
+
+    def read(self, path: str | PathLike[str], freshness: str = "snapshot", **reader: Any) -> DataFrame:
+        """A table as a DataFrame: `table(path, **reader).read(freshness)`, by default of the files of its index, with nothing listed."""
+        return self.table(path, **reader).read(freshness)
 
     def report(self) -> QueryReport:
         """What the last query with a WHERE over files skipped and read, and why; or that skipping has been off for a later one."""

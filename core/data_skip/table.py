@@ -14,7 +14,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.building.binding import Binding, bind, changed
 from data_skip.building.indexing import IndexReport, Target, fitted, index_files, sample_of
-from data_skip.building.source import TableSource, TableState, as_indexed, files_below, frame_of, is_in_catalog, root_of, state_of
+from data_skip.building.source import (
+    TableSource,
+    TableState,
+    as_indexed,
+    files_below,
+    frame_of,
+    frame_of_one,
+    is_in_catalog,
+    root_of,
+    state_of,
+)
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
@@ -103,6 +113,35 @@ class Table:
                 f"{self.name} lies at {state.root} now, no longer at {self.root}; ask for it again: skipping.table({self.name!r})"
             )
         return state
+
+    def read(self, freshness: str = "listing") -> DataFrame:
+        """The table as a DataFrame, by one of these contracts, which reports and EXPLAIN name.
+
+        "listing": Spark lists the files, as in `spark.read`; one is skipped only in exactly the version that the index knows.
+        "snapshot": the files are those of the index's last version, and nothing is listed: a query sees new files after `refresh()`. Of
+        those that it reads, one that has changed since is read as it is, and one that is gone is an error, which names it.
+
+        DataSkipError for another contract; with "snapshot" also where there is no index, for a table of the catalog, and where columns
+        cannot be told from one file.
+        """
+        if freshness == "listing":
+            return frame_of(self._spark, self._source)
+        if freshness != "snapshot":
+            raise DataSkipError(f"freshness={freshness!r} is no contract; there are 'listing' and 'snapshot'")
+        if self._source.in_catalog:
+            raise DataSkipError(
+                f"{self.name} is a table of the catalog, which says itself what its files are; give its folder, {self.root}"
+            )
+        snapshot = self._snapshot()
+        if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
+            advice = "refresh()" if snapshot and snapshot.definitions else "create_index(...)"
+            raise DataSkipError(f"no index of {self.name} says which files it has; {advice} makes one that does")
+        with _store_errors():
+            first = snapshot.first()
+        if first is None:
+            raise DataSkipError(f"{self.name} has no files with rows, by its index; refresh() brings that up to date")
+        frame = frame_of_one(self._spark, self._source, self.root, first)
+        return self._jvm.of_snapshot(frame, self.root, self._source.schema is not None)
 
     def create_index(self, *indexes: Index, progress: bool = False) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.
@@ -211,7 +250,7 @@ class Table:
         with _store_errors():
             records = snapshot.records(snapshot.definitions)
         listed = set(keys)
-        live = np.array([file in listed for file in snapshot.files], dtype=bool)
+        live = np.array([file in listed for file in snapshot.files], dtype=bool) & snapshot.recorded
         rows = []
         for column, definition in snapshot.definitions.items():
             known = usable(definition, self._catalog.knowledge.kinds)
@@ -266,9 +305,14 @@ class Table:
 
     def _index(self, state: TableState, bindings: list[Binding], current: set[FileKey] | None, progress: bool) -> IndexReport:
         """current: the files that need no records; None for new indexes."""
-        target = Target(self.name, self._store, self._jvm, new=current is None)
+        snapshot = self._snapshot()
         with _store_errors():
+            known = dict(zip(snapshot.files, snapshot.generations.tolist(), strict=True)) if snapshot else {}
+            target = Target(self.name, self._store, self._jvm, current is None, known, self._files_below)
             return index_files(target, state, bindings, current or set(), progress)
+
+    def _files_below(self) -> set[FileKey | None]:
+        return files_below(self._spark, self._jvm, self.root)
 
     def _snapshot(self) -> Snapshot | None:
         self._store.look_again()
@@ -288,7 +332,7 @@ class Table:
         outnumbered = False
         if snapshot.rows > 1000:
             known = set(snapshot.files)
-            dead = known - files_below(self._spark, self._jvm, self.root)
+            dead = known - self._files_below()
             outnumbered = snapshot.rows > 2 * len(known - dead) + 1000
         if outnumbered or snapshot.parts > _MOST_PARTS:
             with _store_errors():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import sleep
 
@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from data_skip.building.binding import Binding
 from data_skip.building.collect import FILE, Collected, collect, with_expressions
 from data_skip.building.doubts import fields_held, forget_lacking, times_of_text, undated
+from data_skip.building.generations import changes
 from data_skip.building.lifting import lift
 from data_skip.building.lines import LINE, encoding_of, files_with, files_with_header, odd_lines
 from data_skip.building.progress import progress_bar
@@ -85,12 +86,17 @@ class IndexReport:
 
 @dataclass(frozen=True)
 class Target:
-    """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on."""
+    """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
+
+    known: the generation of each file version that the index has. below: all files below the table's root, whoever reads them.
+    """
 
     name: str
     store: Places
     jvm: Jvm
     new: bool
+    known: Mapping[FileKey, int]
+    below: Callable[[], set[FileKey | None]]
 
 
 def index_files(
@@ -127,9 +133,12 @@ def index_files(
     chosen = [(key, i) for key, i in unchanged if i not in unreadable]
     report.files_unreadable = len(unchanged) - len(chosen)
     report.files_too_recent = len(too_recent - current) + int(wanted.sum()) - len(unchanged)
-    rows = [(key, found.get(i, Collected(records=[None] * len(bindings)))) for key, i in chosen]
-    if rows or target.new:
-        _commit(target, rows, bindings, report)
+    rows = {key: found.get(i, Collected(records=[None] * len(bindings))) for key, i in chosen}
+    report.files_collected, report.rows = len(rows), sum(file.rows for file in rows.values())
+    listed = {key for key in (after if wanted.any() else keys) if key is not None}
+    generations = {key: target.known.get(key, 0) for key in rows} | changes(target.known, listed, target.below)
+    if generations or target.new:
+        _commit(target, rows, generations, bindings, report)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -272,27 +281,40 @@ def _unused(name: str, frame: DataFrame) -> str:
     return name
 
 
-def _commit(target: Target, rows: list[tuple[FileKey, Collected]], bindings: Sequence[Binding], report: IndexReport) -> None:
-    """One commit of all records. An unknown record is one whose fields are all null: it says that the file need not be collected again.
+def _commit(
+    target: Target,
+    rows: Mapping[FileKey, Collected],
+    generations: Mapping[FileKey, int],
+    bindings: Sequence[Binding],
+    report: IndexReport,
+) -> None:
+    """One commit of all records, and of the generation of each file version that changed.
+
+    An unknown record is one whose fields are all null: it says that the file need not be collected again.
 
     Without a record, it is collected again by the next refresh.
     """
-    report.files_collected, report.rows = len(rows), sum(file.rows for _, file in rows)
-    report.files_refused = sum(file.refused for _, file in rows)
-    report.files_undated = sum(file.undated for _, file in rows)
+    report.files_refused = sum(file.refused for file in rows.values())
+    report.files_undated = sum(file.undated for file in rows.values())
+    files = [rows.get(key) for key in generations]
     columns = {}
     for i, binding in enumerate(bindings):
         index, type_ = binding.index, binding.record_type
         dated = bool(times_of_text(binding))
-        records = [
-            None if dated and file.undated else {} if file.refused or file.records[i] is None else file.records[i] for _, file in rows
-        ]
+        records = [None if file is None or (dated and file.undated) else _record(file, i) for file in files]
         column, why = as_column(records, type_)
         if why:
             report.unknown.setdefault(str(index), why)
         columns[definition_field(index.column, type_, binding.definition)] = column
-    counts = [None if file.unsteady else file.rows for _, file in rows]
-    target.store.append([key for key, _ in rows], counts, columns, declare=target.new)
+    counts = [None if file is None or file.unsteady else file.rows for file in files]
+    collected = [file is not None for file in files]
+    target.store.append([*generations], counts, columns, target.new, [*generations.values()], collected)
+
+
+def _record(file: Collected, index: int) -> Record:
+    """What is kept of a file that was collected."""
+    record = file.records[index]
+    return {} if file.refused or record is None else record
 
 
 def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.Array, str]:

@@ -17,6 +17,8 @@ from data_skip.spark.jvm import Jvm
 from data_skip.store import FileKey, Places, StoreError
 from data_skip.store.reader import BY_POSITION, SUPPORTED_FORMATS
 
+_CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")
+_WITH_SCHEMA = (None, "parquet", "orc", "avro", "geoparquet")  # formats of which one file tells the columns; None: Spark's default
 _ANY = "data_skip_any string"  # a schema that every format takes
 
 
@@ -69,6 +71,16 @@ def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
     except SPARK_ERRORS as error:
         hint = "" if source.format else "; give format=... if its files are not Parquet"
         raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{hint}") from error
+
+
+def frame_of_one(spark: SparkSession, source: TableSource, root: str, file: str) -> DataFrame:
+    """One file of the table of a path, with the columns of its folders: nothing is listed. DataSkipError where that cannot be told."""
+    if chosen := [option for option in source.options if option.lower() in _CHOOSE_FILES]:
+        raise DataSkipError(f"{chosen[0]} chooses files: {source.name!r} with freshness='snapshot' has those of its index; leave it out")
+    if source.schema is None and source.format not in _WITH_SCHEMA:
+        raise DataSkipError(f"the columns of {source.format} are found by reading all files; for freshness='snapshot' give schema=...")
+    options = {"basePath": unquote(root), "__globPaths__": "false", **source.options}
+    return frame_of(spark, replace(source, name=unquote(f"{root}/{file}"), options=options))
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,11 @@ class Listing:
         """Spark's number of the running query; "" outside of one. Of a Listing of the JVM."""
         return str(self._told["execution_id"])
 
+    @cached_property
+    def contract(self) -> str:
+        """By which contract the files are listed: "listing", or "snapshot" and the version of the index."""
+        return str(self._told["contract"] if self._told else self.java.contract())
+
     @property
     def refusals(self) -> list[str | None]:
         """For each runtime filter of the scan why what it needs may not be run; None where it may. Of a Listing of the JVM."""
@@ -63,9 +68,9 @@ class Listing:
         """Which file versions of an index's snapshot, of the table at this root, are listed."""
         bits = self.java.present(snapshot.id)
         if bits is None:
-            with _written(snapshot) as keys:
+            with packed(snapshot) as keys:
                 bits = self.java.present(snapshot.id, root, keys)
-        return ListedVersions(self.java, snapshot.id, _flags(bits, snapshot.count))
+        return ListedVersions(self.java, snapshot.id, _flags(bits, snapshot.count) & snapshot.recorded)
 
     def partition_values(self, column: Column) -> list[Any]:
         """The value of a partition column in each directory, as literals have them."""
@@ -131,7 +136,7 @@ class ListedVersions:
 
 
 @contextmanager
-def _written(snapshot: Snapshot) -> Iterator[str]:
+def packed(snapshot: Snapshot) -> Iterator[str]:
     """Within, a file of the keys of a snapshot, for the JVM to map: what is mapped stays when its name is gone."""
     with NamedTemporaryFile(prefix="data-skip-", delete=False) as file:
         file.write(snapshot.packed())

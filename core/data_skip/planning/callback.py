@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from data_skip.files.listing import Listing
+from data_skip.files.listing import Listing, packed
 from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import judge, represent, take_away, unprofitable
 from data_skip.planning.explain import later
@@ -46,6 +46,8 @@ class Callback:
         it is.
         "indexed", java a query (SkippingRule.Unindexed): of each of its scans "1" where its table has an index, else "0".
         "left", java a SkippingFileIndex that stays as it is: it has no index, or nothing is known of its rows, and told is why.
+        "snapshot", java a SnapshotFileIndex, told the root of its table: the id and the version of the last snapshot, which the JVM then
+        knows, a line each; "" and why there is none.
         "explain", java a SkippingFileIndex: its clause, for people.
         """
         catalog = self._catalog
@@ -55,6 +57,8 @@ class Callback:
         try:
             if what == "explain":
                 return _explained(Scan(java), catalog)
+            if what == "snapshot":
+                return _last_snapshot(told, java, catalog)
             if what == "list":
                 return self._decide(Listing.of(java, told), catalog)
             if what == "left":
@@ -109,6 +113,19 @@ def _explained(scan: Scan, catalog: Catalog) -> str:
     if not found:
         return "no index"
     return "; ".join(str(represent(scan, snapshot, catalog.knowledge, []).clause) for _, snapshot in found)
+
+
+def _last_snapshot(root: str, java: Any, catalog: Catalog) -> str:
+    try:
+        snapshot = catalog.store(root).snapshot()
+    except StoreError as error:
+        return f"\n{error}"
+    if snapshot is None or not snapshot.definitions:  # which is no listing of the table
+        return "\nit was deleted" if snapshot is None else "\nall indexes of the table were dropped"
+    if not java.knows(snapshot.id):
+        with packed(snapshot) as keys:
+            java.know(snapshot.id, keys)
+    return f"{snapshot.id}\n{snapshot.version}"
 
 
 def _indexed(roots: Sequence[str], catalog: Catalog) -> bool:

@@ -38,6 +38,7 @@ def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = 
     judgement = decided.judgement
     listing, scan = judgement.listing, judgement.listing.scan
     told = ScanReport(scan.roots[0], files_total=listing.count, bytes_total=listing.total_bytes, milliseconds=decided.milliseconds)
+    told.contract = listing.contract
     told.notes, told.errors = judgement.notes, judgement.errors
     told.files_unknown = told.files_read = told.files_total
     told.bytes_read = told.bytes_total

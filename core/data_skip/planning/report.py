@@ -39,6 +39,7 @@ class ScanReport:
     notes: list[str] = field(default_factory=list)  # which indexes and joins were not used, and why
     errors: list[str] = field(default_factory=list)  # of plugins, mostly; their files are read
     milliseconds: float = 0.0  # that deciding took
+    contract: str = "listing"  # or "snapshot 7": the files are those of version 7 of the index, whatever is there now
 
     @property
     def files_skipped(self) -> int:
@@ -57,7 +58,8 @@ class ScanReport:
 
     def __str__(self) -> str:
         lines = [
-            f"scan of {self.table}",
+            f"scan of {self.table}"
+            + ("" if self.contract == "listing" else f", contract {self.contract}: files as of that version of its index"),
             f"  files    {self.files_read:,} read of {self.files_total:,}, {self.files_skipped:,} skipped"
             + (f" ({self.files_unknown:,} without a fresh record, always read)" if self.files_unknown else ""),
             f"  bytes    {human(self.bytes_read)} read of {human(self.bytes_total)}, {human(self.bytes_skipped)} skipped",

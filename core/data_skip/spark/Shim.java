@@ -141,6 +141,19 @@ public final class Shim {
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), replace(analyzed, old, chosen));
   }
 
+  /** A DataFrame that reads one file of a table, over those of the last version of its index. typed: the user says what partitions are. */
+  public Object snapshotFrame(LogicalPlan analyzed, String root, boolean typed, BiFunction python) {
+    LogicalRelation some = Plans.onlyRelation(analyzed);
+    HadoopFsRelation old = (HadoopFsRelation) some.relation();
+    org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) old.sparkSession();
+    scala.Option columns = scala.Option.apply(typed ? old.schema() : null);
+    SnapshotFileIndex files = new SnapshotFileIndex(session, root, old.options(), columns, python);
+    HadoopFsRelation relation = new HadoopFsRelation(
+        files, files.partitionSchema(), old.dataSchema(), old.bucketSpec(), old.fileFormat(), old.options(), session);
+    LogicalPlan scan = org.apache.spark.sql.execution.datasources.LogicalRelation$.MODULE$.apply(relation, false);
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(session, scan);
+  }
+
   /** The lines of those files of a listing that are to be read, as they lie, in a column `line`, and each file's place in `number`. */
   public Object lines(LogicalPlan analyzed, Listing listing, String line, String number, String encoding, String part) {
     LogicalRelation old = Plans.onlyRelation(analyzed);

@@ -28,9 +28,9 @@ SOURCES = tuple(
         ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
-        ("files", "KnownFiles Freshness Listing ChosenFiles"),
+        ("files", "KnownFiles Freshness ListedFiles Listing ChosenFiles ExplainedPath SnapshotFileIndex"),
         ("plans", "Alike KeyPredicates SideRows RuntimeFilter RuntimeFilters"),
-        ("files", "SessionSettings Description ScanTrees ExplainedPath SkippingFileIndex"),
+        ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),
     )
@@ -96,6 +96,14 @@ class Jvm:
     def format_name(self, file_format: Any) -> str:
         """What a FileFormat of the JVM is called in descriptions of scans: "parquet", or the class of one that Spark does not bring."""
         return str(self._shim.formatName(file_format))
+
+    def of_snapshot(self, frame: DataFrame, root: str, typed: bool) -> DataFrame:
+        """A DataFrame of one file of the table at a root, over all files of the last version of its index.
+
+        typed: whether the user gave the schema, by which the values of partitions are read then.
+        """
+        java = self._shim.snapshotFrame(frame._jdf.queryExecution().analyzed(), root, typed, self._callback)
+        return DataFrame(java, frame.sparkSession)
 
     def scan(self, frame: DataFrame) -> Scan | None:
         """The scan of a DataFrame that merely selects from one table of files, with no predicate; None for another DataFrame."""

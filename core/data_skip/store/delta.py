@@ -4,8 +4,13 @@
     size               long     bytes
     modification_time  long     milliseconds since 1970
     row_count          long     null where it may change with how the file is cut into parts
+    generation         long     even of a file version that was listed last, odd of one that was gone by then; null is 0
+    collected          boolean  false of a row that says only that the file is there, or gone; null is true
     min_max__temp      struct<min: double, ...>     the definition of the index, as JSON, in the column's metadata
     ...
+
+A generation only grows: the largest of a version's rows counts, so the order of commits does not matter. A file that is
+there and cannot be collected yet has a row as well: the last snapshot is a listing of the table.
 
 Append-only. A record belongs to one version of a file (path, size, modification time): a file that changed has no record
 until it is collected again, and the old row is dead. So two writers never overwrite each other; where rows for the same
@@ -126,14 +131,21 @@ class DeltaStore:
             raise StoreError(f"the index at {self.location} has layout {layout}, this data-skip knows up to {LAYOUT}; upgrade data-skip")
 
     def append(
-        self, files: Sequence[FileKey], row_counts: Sequence[int | None], columns: Mapping[pa.Field, pa.Array], declare: bool = True
+        self,
+        files: Sequence[FileKey],
+        row_counts: Sequence[int | None],
+        columns: Mapping[pa.Field, pa.Array],
+        declare: bool = True,
+        generations: Sequence[int] = (),
+        collected: Sequence[bool] = (),
     ) -> None:
-        """Commits records, one a file for each index; declares indexes that are new. All or nothing.
+        """Commits records, one a file for each index; declares indexes that are new. All or nothing. The further columns: see above.
 
         declare=False: an index that is not there (any more) is left out. StoreError where none is.
         """
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
-        arrays = [pa.array(values, field.type) for values, field in zip([*base, list(row_counts)], BASE, strict=True)]
+        further = [list(values) or [None] * len(files) for values in (row_counts, generations, collected)]
+        arrays = [pa.array(values, field.type) for values, field in zip([*base, *further], BASE, strict=True)]
         table = pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*BASE, *columns]))
         self._retried(lambda: self._append(table, declare))
 
@@ -213,7 +225,8 @@ class DeltaStore:
         fields = [snapshot.fields[name].with_type(records[name].type) for name in kept]
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
         arrays = [pa.array(values, field.type) for values, field in zip(base, KEYS, strict=True)]
-        arrays.append(pa.array(snapshot.row_counts, pa.int64(), from_pandas=True))
+        further = (snapshot.row_counts, snapshot.generations, snapshot.recorded)
+        arrays += [pa.array(values, field.type, from_pandas=True) for values, field in zip(further, [*BASE][len(KEYS) :], strict=True)]
         arrays += records.values()
         table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*BASE, *fields]))
         write_deltalake(self._at(snapshot), table, mode="overwrite", schema_mode="overwrite", commit_properties=_AS_READ)

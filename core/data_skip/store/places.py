@@ -36,10 +36,16 @@ class Places:
             store.look_again()
 
     def append(
-        self, files: Sequence[FileKey], row_counts: Sequence[int | None], columns: Mapping[pa.Field, pa.Array], declare: bool = True
+        self,
+        files: Sequence[FileKey],
+        row_counts: Sequence[int | None],
+        columns: Mapping[pa.Field, pa.Array],
+        declare: bool = True,
+        generations: Sequence[int] = (),
+        collected: Sequence[bool] = (),
     ) -> None:
         """As DeltaStore.append."""
-        self._found()[0].append(files, row_counts, columns, declare)
+        self._found()[0].append(files, row_counts, columns, declare, generations, collected)
 
     def compact(self, dead: set[FileKey]) -> None:
         """As DeltaStore.compact."""

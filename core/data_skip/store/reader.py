@@ -21,7 +21,7 @@ CUT_MATTERS = ("csv",)  # of these a file may give other rows where Spark cuts i
 # Options that choose files or only say how a schema is inferred: they do not change what a row holds.
 _WITHOUT_EFFECT = frozenset(
     (
-        *("path", "paths", "basepath", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter"),
+        *("path", "paths", "__globpaths__", "basepath", "pathglobfilter", "recursivefilelookup", "modifiedbefore", "modifiedafter"),
         *("ignorecorruptfiles", "ignoremissingfiles", "mergeschema", "inferschema", "samplingratio"),
         *("serialization.format", "compression"),
     )

@@ -6,11 +6,12 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable
 from pyarrow import fs
 
@@ -26,7 +27,7 @@ KEYS = [
     pa.field("size", pa.int64()),
     pa.field("modification_time", pa.int64()),
 ]
-BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64())])
+BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 _MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
 _MOST_COMPANIONS = 100
 ADVICE = "delete the folder and create the index again"
@@ -57,12 +58,14 @@ class Snapshot:
         self.companions: deque[object] = deque(maxlen=_MOST_COMPANIONS)  # which are kept no longer than this
         self._lock = threading.Lock()
         self._records: dict[str, pa.StructArray] = {}
-        rows = self._dataset.to_table(columns=BASE.names)
+        rows = self._dataset.to_table(columns=[name for name in BASE.names if name in self._dataset.schema.names])
         keys, self._place_of_row = distinct(rows)
         self._keys: pa.Table | None = keys  # until they are handed over
         self.count = len(keys)  # of file versions
         self.sizes = keys["size"].to_numpy()
         self.row_counts = self._of_versions(rows["row_count"]).to_numpy(zero_copy_only=False)
+        self.generations = self._largest(rows, "generation", 0)
+        self.recorded = self._largest(rows, "collected", True)  # whether a file version was collected, or is but known to be there
         self.rows, self.parts = len(rows), len(self._dataset.files)  # and in how many files of the index they lie
         schema = pa.schema(table.schema().to_arrow())
         self.fields = {field.name: field for field in schema if DEFINITION in (field.metadata or {})}  # as they were declared
@@ -73,13 +76,29 @@ class Snapshot:
         """The file versions that have a row; made anew each time, since most queries need none of them."""
         return [FileKey(*key) for key in zip(*(column.to_pylist() for column in self.keys().columns), strict=True)]
 
+    @property
+    def listed(self) -> npt.NDArray[np.bool_]:
+        """Which file versions are of the table, as it was listed last; the others are gone, and may be back."""
+        return self.generations % 2 == 0
+
+    @property
+    def is_listing(self) -> bool:
+        """Whether it says which files are gone: earlier versions of data-skip did not."""
+        return "generation" in self._dataset.schema.names
+
+    def first(self) -> str | None:
+        """The first of the listed files by its path; None where there is none."""
+        keys = self.keys()
+        paths = keys["path"].filter(pa.array(self.listed & (self.sizes > 0)))
+        return pc.min(paths).as_py()
+
     def keys(self) -> pa.Table:
         """The path, size and modification time of each file version. StoreError where they cannot be read any more."""
         return distinct(self._read([*KEY_NAMES]))[0] if self._keys is None else self._keys
 
     def packed(self) -> bytes:
         """The keys as the JVM maps them (versions.py), which keeps them from now on: this side lets go of them."""
-        found = packed(self.keys())
+        found = packed(self.keys(), self.listed)
         self._keys = None
         return found
 
@@ -103,13 +122,22 @@ class Snapshot:
         """Everything, a row a file version."""
         records = self.records(self.definitions)
         counts = pa.array(self.row_counts, pa.int64(), from_pandas=True)
-        return pa.table([*self.keys().columns, counts, *records.values()], names=[*BASE.names, *records])
+        return pa.table([*self.keys().columns, counts, *records.values()], names=[*KEY_NAMES, "row_count", *records])
 
     def _read(self, columns: list[str]) -> pa.Table:
         try:
             return self._dataset.to_table(columns=columns)
         except (OSError, pa.ArrowException) as error:
             raise StoreError(f"records of the index at {self._location} cannot be read ({error}); {ADVICE}") from error
+
+    def _largest(self, rows: pa.Table, column: str, default: int) -> npt.NDArray[Any]:
+        """Of each file version the largest value that a row says; `default` where one says none, as in rows of earlier versions."""
+        said = pc.fill_null(rows[column], default).to_numpy() if column in rows.schema.names else np.full(len(rows), default)
+        if self._place_of_row is None:
+            return said
+        largest = np.zeros(self.count, dtype=said.dtype)
+        np.maximum.at(largest, self._place_of_row, said)
+        return largest
 
     def _of_versions(self, rows: pa.ChunkedArray) -> pa.Array:
         """From one value a row to one a file version: any that is not null."""

@@ -35,11 +35,11 @@ def distinct(rows: pa.Table) -> tuple[pa.Table, Places | None]:
     return keys.take(np.sort(firsts)), None if len(firsts) == len(order) else places
 
 
-def packed(keys: pa.Table) -> bytes:
+def packed(keys: pa.Table, listed: npt.NDArray[np.bool_]) -> bytes:
     """The keys as KnownFiles.java maps them, little-endian.
 
-    The number of files, their sizes, their modification times, where each path begins, and where the last one ends (all of 64 bits); the
-    paths, in UTF-8.
+    The number of files, their sizes, their modification times, where each path begins, and where the last one ends (all of 64 bits); a byte
+    each, 1 where it is listed; the paths, in UTF-8.
     """
     paths = keys["path"].cast(pa.large_string()).combine_chunks()
     paths = pa.concat_arrays(paths.chunks) if isinstance(paths, pa.ChunkedArray) else paths
@@ -48,4 +48,5 @@ def packed(keys: pa.Table) -> bytes:
     )
     text = paths.buffers()[2]
     longs = [np.array([len(keys)]), keys["size"].to_numpy(), keys["modification_time"].to_numpy(), starts - starts[0]]
-    return b"".join([*(part.astype("<i8").tobytes() for part in longs), text.slice(starts[0], starts[-1] - starts[0]) if text else b""])
+    numbers = [part.astype("<i8").tobytes() for part in longs]
+    return b"".join([*numbers, listed.astype(np.uint8).tobytes(), text.slice(starts[0], starts[-1] - starts[0]) if text else b""])

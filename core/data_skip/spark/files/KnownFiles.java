@@ -3,6 +3,7 @@ package data_skip;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.IntBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.OpenOption;
@@ -34,6 +35,7 @@ public final class KnownFiles {
   private final ByteBuffer sizes;
   private final ByteBuffer times;
   private final ByteBuffer starts; // of each path, and the end of the last
+  private final ByteBuffer listed;
   private final ByteBuffer paths;
   private int[] table; // places in the snapshot, each plus one, by the hash of the file version; made when one is looked up
 
@@ -58,7 +60,8 @@ public final class KnownFiles {
       sizes = part(all, 8, 8 * count);
       times = part(all, 8 + 8 * count, 8 * count);
       starts = part(all, 8 + 16 * count, 8 * (count + 1));
-      paths = part(all, 16 + 24 * count, all.capacity() - 16 - 24 * count);
+      listed = part(all, 16 + 24 * count, count);
+      paths = part(all, 16 + 25 * count, all.capacity() - 16 - 25 * count);
     } finally {
       channel.close();
     }
@@ -115,6 +118,50 @@ public final class KnownFiles {
       if (same && Arrays.equals(path(slot), relative)) return slot;
     }
     return -1;
+  }
+
+  public long size(int slot) {
+    return sizes.getLong(8 * slot);
+  }
+
+  public long modificationTime(int slot) {
+    return times.getLong(8 * slot);
+  }
+
+  /** As `_metadata.file_path` has it. */
+  public String uri(int slot) {
+    return root + new String(path(slot), StandardCharsets.UTF_8);
+  }
+
+  /** The places of the listed files, a row a folder. */
+  public int[][] byFolder() {
+    Map folders = new LinkedHashMap(); // by path, the places of its files
+    String last = null;
+    IntBuffer inside = null;
+    for (int slot = 0; slot < count; slot++) {
+      if (listed.get(slot) == 0 || size(slot) == 0) continue; // Spark reads no empty files
+      String path = new String(path(slot), StandardCharsets.UTF_8);
+      String folder = path.substring(0, path.lastIndexOf('/') + 1);
+      if (!folder.equals(last)) {
+        inside = (IntBuffer) folders.get(folder);
+        last = folder;
+      }
+      if (inside == null || !inside.hasRemaining()) folders.put(folder, inside = larger(inside));
+      inside.put(slot);
+    }
+    int[][] result = new int[folders.size()][];
+    java.util.Iterator all = folders.values().iterator();
+    for (int i = 0; i < result.length; i++) {
+      IntBuffer filled = (IntBuffer) all.next();
+      result[i] = Arrays.copyOf(filled.array(), filled.position());
+    }
+    return result;
+  }
+
+  private static IntBuffer larger(IntBuffer full) {
+    IntBuffer result = IntBuffer.allocate(full == null ? 4 : 2 * full.capacity());
+    if (full != null) result.put(full.array());
+    return result;
   }
 
   private synchronized int[] table() {

@@ -15,29 +15,24 @@ import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
 
 /** One listing of the files of a scan, in bulk, for Python. */
 public final class Listing {
   private FileIndex scan; // null once it is let go of
   private Object trees;
   private final SparkSession session;
-  private scala.collection.immutable.Seq directories;
-  private List files = new ArrayList();
+  private ListedFiles files;
   private final Map listed = new HashMap(); // ListedVersions by their snapshots
   private byte[] keep;
   private final BitSet steady = new BitSet(); // files that give the same rows, however they are cut into parts
 
-  /** @param scan the FileIndex that gave these directories, for Python to ask. */
-  public Listing(FileIndex scan, SparkSession session, scala.collection.immutable.Seq directories) {
+  /** @param scan the FileIndex that gave these files, for Python to ask. */
+  public Listing(FileIndex scan, SparkSession session, ListedFiles files) {
     this.scan = scan;
     this.session = session;
-    this.directories = directories;
-    scala.collection.Iterator iterator = directories.iterator();
-    while (iterator.hasNext()) {
-      scala.collection.Iterator inside = ((PartitionDirectory) iterator.next()).files().iterator();
-      while (inside.hasNext()) files.add(inside.next());
-    }
-    this.keep = new byte[files.size()];
+    this.files = files;
+    this.keep = new byte[files.count()];
     keepAll();
   }
 
@@ -55,41 +50,41 @@ public final class Listing {
   public void forget(Object rest) {
     scan = null;
     trees = rest;
-    directories = Plans.seq(new ArrayList());
-    files = new ArrayList();
+    files = new ListedFiles.BySpark(Plans.noFilters());
     keep = new byte[0];
     listed.clear();
-  }
-
-  private FileStatusWithMetadata file(int i) {
-    return (FileStatusWithMetadata) files.get(i);
   }
 
   /** The path of each file as `_metadata.file_path` has it, a line each. */
   public byte[] paths() {
     StringBuilder text = new StringBuilder();
-    for (int i = 0; i < files.size(); i++) {
+    for (int i = 0; i < files.count(); i++) {
       if (i > 0) text.append('\n');
-      text.append(Plans.uri(file(i).getPath()));
+      text.append(Plans.uri(files.path(i)));
     }
     return text.toString().getBytes(java.nio.charset.StandardCharsets.UTF_8);
   }
 
   /** Size and modification time (ms) of each file, as big-endian longs. */
   public byte[] identities() {
-    ByteBuffer buffer = ByteBuffer.allocate(16 * files.size());
-    for (int i = 0; i < files.size(); i++) buffer.putLong(file(i).getLen()).putLong(file(i).getModificationTime());
+    ByteBuffer buffer = ByteBuffer.allocate(16 * files.count());
+    for (int i = 0; i < files.count(); i++) buffer.putLong(files.size(i)).putLong(files.modificationTime(i));
     return buffer.array();
   }
 
   public int count() {
-    return files.size();
+    return files.count();
   }
 
   public long bytes() {
     long total = 0;
-    for (int i = 0; i < files.size(); i++) total += file(i).getLen();
+    for (int i = 0; i < files.count(); i++) total += files.size(i);
     return total;
+  }
+
+  /** As ListedFiles.contract. */
+  public String contract() {
+    return files.contract();
   }
 
   /** A bit for each file version of a snapshot, the lowest first: whether it is listed. null where the snapshot is not known here. */
@@ -124,9 +119,8 @@ public final class Listing {
     int field = scan.partitionSchema().fieldIndex(column);
     DataType type = scan.partitionSchema().fields()[field].dataType();
     List result = new ArrayList();
-    scala.collection.Iterator iterator = directories.iterator();
-    while (iterator.hasNext()) {
-      InternalRow values = ((PartitionDirectory) iterator.next()).values();
+    for (int d = 0; d < files.directories(); d++) {
+      InternalRow values = files.values(d);
       result.add(TreeEncoder.value(values.isNullAt(field) ? null : values.get(field, type), type));
     }
     return Plans.json(result);
@@ -146,46 +140,55 @@ public final class Listing {
     System.arraycopy(chosen, 0, keep, 0, keep.length);
   }
 
-  public scala.collection.immutable.Seq directories() {
-    return directories;
-  }
-
   /** The paths of files of more than some bytes that are to be read, and may give other rows where they are cut into other parts. */
   public List unsteady(long bytes) {
     List result = new ArrayList();
-    for (int i = 0; i < keep.length; i++) {
-      if (keep[i] == 1 && !steady.get(i) && file(i).getLen() > bytes) result.add(file(i).getPath());
-    }
+    for (int i = 0; i < keep.length; i++) if (keep[i] == 1 && !steady.get(i) && files.size(i) > bytes) result.add(files.path(i));
     return result;
+  }
+
+  /** The directories with all files. */
+  public scala.collection.immutable.Seq directories() {
+    byte[] all = new byte[keep.length];
+    Arrays.fill(all, (byte) 1);
+    return directories(all);
   }
 
   /** The directories with only those files that are to be read. */
   public scala.collection.immutable.Seq kept() {
+    return directories(keep);
+  }
+
+  private scala.collection.immutable.Seq directories(byte[] chosen) {
     List result = new ArrayList();
-    int next = 0;
-    scala.collection.Iterator iterator = directories.iterator();
-    while (iterator.hasNext()) {
-      PartitionDirectory directory = (PartitionDirectory) iterator.next();
-      List inside = new ArrayList();
-      for (int i = 0; i < directory.files().size(); i++) if (keep[next + i] == 1) inside.add(files.get(next + i));
-      next += directory.files().size();
-      if (!inside.isEmpty()) result.add(directory.copy(directory.values(), Plans.seq(inside)));
+    int start = 0;
+    for (int d = 0; d < files.directories(); start = files.end(d++)) {
+      FileStatusWithMetadata[] inside = read(start, files.end(d), chosen);
+      if (inside.length > 0) result.add(new PartitionDirectory(files.values(d), Plans.seq(Arrays.asList(inside))));
     }
     return Plans.seq(result);
+  }
+
+  private FileStatusWithMetadata[] read(int start, int end, byte[] chosen) {
+    int[] places = new int[end - start];
+    int count = 0;
+    for (int i = start; i < end; i++) if (chosen[i] == 1) places[count++] = i;
+    try {
+      return files.read(Arrays.copyOf(places, count));
+    } catch (java.io.IOException e) {
+      Platform.throwException(e);
+      return null;
+    }
   }
 
   /** As `kept`, a directory for each file, with one value more than its partition has: the file's place in the listing. */
   public scala.collection.immutable.Seq numbered() {
     List result = new ArrayList();
-    int next = 0;
-    scala.collection.Iterator iterator = directories.iterator();
-    while (iterator.hasNext()) {
-      PartitionDirectory directory = (PartitionDirectory) iterator.next();
-      for (int end = next + directory.files().size(); next < end; next++) {
-        if (keep[next] == 0) continue;
-        List inside = new ArrayList();
-        inside.add(files.get(next));
-        result.add(directory.copy(numbered(directory.values(), next), Plans.seq(inside)));
+    for (int d = 0, i = 0; d < files.directories(); d++) {
+      for (; i < files.end(d); i++) {
+        if (keep[i] == 0) continue;
+        List inside = Arrays.asList(read(i, i + 1, keep));
+        result.add(new PartitionDirectory(numbered(files.values(d), i), Plans.seq(inside)));
       }
     }
     return Plans.seq(result);
@@ -204,10 +207,8 @@ public final class Listing {
     private final int[] slots; // of each listed file its place in the snapshot, -1 where it has none
 
     private ListedVersions(KnownFiles known) {
-      this.slots = new int[files.size()];
-      for (int i = 0; i < slots.length; i++) {
-        slots[i] = known.slot(Plans.uri(file(i).getPath()), file(i).getLen(), file(i).getModificationTime());
-      }
+      this.slots = new int[files.count()];
+      for (int i = 0; i < slots.length; i++) slots[i] = files.slot(i, known);
     }
 
     /** A bit for each file version of the snapshot, the lowest first: whether it is listed. */
@@ -225,9 +226,8 @@ public final class Listing {
       int[] result = new int[count];
       BitSet again = new BitSet();
       Arrays.fill(result, -1);
-      int next = 0;
-      for (int d = 0; d < directories.size(); d++) {
-        for (int end = next + ((PartitionDirectory) directories.apply(d)).files().size(); next < end; next++) {
+      for (int d = 0, next = 0; d < files.directories(); d++) {
+        for (; next < files.end(d); next++) {
           if (slots[next] < 0) continue;
           if (result[slots[next]] >= 0) again.set(slots[next]);
           result[slots[next]] = d;
@@ -252,7 +252,7 @@ public final class Listing {
       Freshness freshness = new Freshness(session);
       for (int i = 0; i < slots.length; i++) {
         if (slots[i] < 0 || !skipped.get(slots[i])) continue;
-        if (freshness.holds(file(i))) keep[i] = 0; else changed.set(slots[i]);
+        if (files.holds(i, freshness)) keep[i] = 0; else changed.set(slots[i]);
       }
       return changed.toByteArray();
     }

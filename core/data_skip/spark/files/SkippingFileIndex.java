@@ -158,6 +158,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     json.put("bytes", new Long(listing.bytes()));
     json.put("roots", Description.roots(scan));
     json.put("settings", SessionSettings.of(session(), asking));
+    json.put("contract", listing.contract());
     json.put("refusals", RuntimeFilters.refusals(runtimeFilters, asking.sessionState().conf()));
     return Plans.json(json) + "\n" + description();
   }
@@ -169,7 +170,13 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     for (int i = 0; i < parts.size(); i++) {
       if (onPartitionsOnly((Expression) parts.get(i))) partitionFilters.add(parts.get(i));
     }
-    return new Listing(this, session(), wrapped.listFiles(Plans.seq(partitionFilters), Plans.noFilters()));
+    return new Listing(this, session(), files(Plans.seq(partitionFilters), Plans.noFilters()));
+  }
+
+  /** What the wrapped FileIndex lists. */
+  private ListedFiles files(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
+    if (wrapped instanceof SnapshotFileIndex) return ((SnapshotFileIndex) wrapped).files(partitionFilters);
+    return new ListedFiles.BySpark(wrapped.listFiles(partitionFilters, dataFilters));
   }
 
   /**
@@ -200,8 +207,8 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   }
 
   public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
-    final scala.collection.immutable.Seq all = wrapped.listFiles(partitionFilters, dataFilters);
-    if (!UserSettings.enabled(session().sessionState().conf())) return all;
+    if (!UserSettings.enabled(session().sessionState().conf())) return wrapped.listFiles(partitionFilters, dataFilters);
+    final ListedFiles all = files(partitionFilters, dataFilters);
     try {
       // Some of Spark's functions ask for the settings when they are called: by `rdd` and its like, while another session may be active.
       return (scala.collection.immutable.Seq) SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
@@ -215,7 +222,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
       Platform.throwException(cancelled.getCause());
       return null;
     } catch (Throwable unknown) {
-      return all;
+      return new Listing(this, session(), all).directories();
     }
   }
 
@@ -223,7 +230,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
    * The files that Python leaves of a listing. It may ask for Python functions, or for the small sides of runtime filters to be run, and is asked
    * again.
    */
-  private scala.collection.immutable.Seq decided(scala.collection.immutable.Seq all) {
+  private scala.collection.immutable.Seq decided(ListedFiles all) {
     Listing listing = new Listing(this, session(), all);
     String said = asked(listing);
     while ("ask".equals(said)) {
@@ -300,7 +307,8 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     String[] last = lastExplained;
     if (!execution.isEmpty() && last != null && execution.equals(last[0])) return last[1];
     try {
-      last = new String[] {execution, "skipping: " + python.apply("explain", this)};
+      String files = wrapped instanceof SnapshotFileIndex ? wrapped + "; " : "";
+      last = new String[] {execution, files + "skipping: " + python.apply("explain", this)};
     } catch (Throwable unknown) {
       return "skipping: unknown";
     }

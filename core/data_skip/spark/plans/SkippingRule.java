@@ -134,7 +134,7 @@ public final class SkippingRule extends Rule {
   private static boolean eligible(LogicalRelation scan) {
     if (scan.isStreaming() || !(scan.relation() instanceof HadoopFsRelation)) return false;
     FileIndex location = ((HadoopFsRelation) scan.relation()).location();
-    return location instanceof PartitioningAwareFileIndex || location instanceof CatalogFileIndex;
+    return location instanceof PartitioningAwareFileIndex || location instanceof CatalogFileIndex || location instanceof SnapshotFileIndex;
   }
 
   private TreeNode leftAlone(TreeNode plan) {
