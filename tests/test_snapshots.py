@@ -54,7 +54,7 @@ def test_the_contract_is_told(lake: Lake, made: Table) -> None:
     assert f"snapshot: the files of version {version} of the index" in plan
     assert "skipping: MinMax(x) admits (x = 42L)" in plan
     made.read().where("x = 42").collect()
-    assert "contract" not in str(lake.skipping.report())
+    assert ", contract" not in str(lake.skipping.report())
 
 
 def _explained(frame: DataFrame) -> str:

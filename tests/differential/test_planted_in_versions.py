@@ -38,19 +38,23 @@ def other_version(path: Path, rows: pa.Table) -> None:
 
 
 OLD, NEW = pa.table({"i": pa.array([*range(9)], pa.int32())}), pa.table({"i": pa.array([100], pa.int32())})
-_PUT, _FIND = "slots.put(lines[i], new Integer(i))", '"\\t" + size + "\\t" + modificationTime'
+_HASH, _SIZE, _TIME = (
+    "size * 31 + modificationTime",
+    "sizes.getLong(8 * slot) == size && ",
+    " && times.getLong(8 * slot) == modificationTime",
+)
 JAVA: list[tuple[str, str, list[tuple[str, str]], Callable[[Path, pa.Table], None], bool]] = [
     (
         "identity without size",
         "KnownFiles",
-        [(_PUT, 'slots.put(lines[i].replaceFirst("\\t[0-9]+\\t", "\\t"), new Integer(i))'), (_FIND, '"\\t" + modificationTime')],
+        [(_HASH, "modificationTime"), (_SIZE, "")],
         other_size,
         False,
     ),
     (
         "identity without modification time",
         "KnownFiles",
-        [(_PUT, 'slots.put(lines[i].replaceFirst("\\t[0-9]+$", ""), new Integer(i))'), (_FIND, '"\\t" + size')],
+        [(_HASH, "size"), (_TIME, "")],
         other_time,
         False,
     ),

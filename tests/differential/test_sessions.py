@@ -42,7 +42,7 @@ ASKED: list[tuple[str, Callable[[int | None, str], bool]]] = [
 ]
 
 NAMES = ["a.csv", "b.csv", "c.csv"]
-KEYS = {"path", "size", "modification_time", "row_count"}
+KEYS = {"path", "size", "modification_time", "row_count", "generation", "collected"}
 Operation = tuple[str, int, int, int, bool]
 # Where others may come between: before a writer looks at the index, before it takes up the version that it saw, before it commits.
 MOMENTS: list[tuple[Any, str]] = [(DeltaStore, "_retried"), (DeltaStore, "_at"), (delta, "write_deltalake")]

@@ -18,12 +18,12 @@ def distinct(rows: pa.Table) -> tuple[pa.Table, Places | None]:
     keys = rows.select(KEYS)
     if any(column.null_count for column in keys.columns):
         raise ValueError("a row has no path, size or modification time")
-    encoded = keys["path"].combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.unify_dictionaries().combine_chunks()
-    if len(encoded.dictionary) == len(keys):
+    sizes, times = (keys[name].to_numpy() for name in KEYS[1:])
+    doubtful = np.flatnonzero(_met_again(sizes, times))  # to compare all paths takes longer than all else that is done with an index
+    if not len(doubtful):
         return keys, None
-    paths, sizes, times = (column.to_numpy() for column in (encoded.indices, keys["size"], keys["modification_time"]))
+    paths = np.zeros(len(keys), dtype=np.int64)
+    paths[doubtful] = _numbered(keys["path"].take(pa.array(doubtful)))
     order = np.lexsort((times, sizes, paths))  # stable: of equal keys the first row is first
     begins = np.ones(len(order), dtype=bool)
     begins[1:] = np.any([part[order[1:]] != part[order[:-1]] for part in (paths, sizes, times)], axis=0)
@@ -33,6 +33,22 @@ def distinct(rows: pa.Table) -> tuple[pa.Table, Places | None]:
     places = np.empty(len(order), dtype=np.int64)
     places[order] = place_of_group[np.cumsum(begins) - 1]
     return keys.take(np.sort(firsts)), None if len(firsts) == len(order) else places
+
+
+def _met_again(sizes: Places, times: Places) -> npt.NDArray[np.bool_]:
+    """Which files have the size and the modification time of another."""
+    order = np.lexsort((times, sizes))
+    like_next = (sizes[order[1:]] == sizes[order[:-1]]) & (times[order[1:]] == times[order[:-1]])
+    result = np.zeros(len(order), dtype=bool)
+    result[order[1:][like_next]] = True
+    result[order[:-1][like_next]] = True
+    return result
+
+
+def _numbered(paths: pa.ChunkedArray) -> Places:
+    """A number for each path, the same for the same."""
+    encoded = paths.dictionary_encode().unify_dictionaries()
+    return np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
 
 
 def packed(keys: pa.Table, listed: npt.NDArray[np.bool_]) -> bytes:

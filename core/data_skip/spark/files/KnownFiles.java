@@ -135,13 +135,15 @@ public final class KnownFiles {
 
   /** The places of the listed files, a row a folder. */
   public int[][] byFolder() {
-    Map folders = new LinkedHashMap(); // by path, the places of its files
-    String last = null;
+    Map folders = new LinkedHashMap(); // by its path, the places of its files
+    ByteBuffer last = null;
     IntBuffer inside = null;
     for (int slot = 0; slot < count; slot++) {
       if (listed.get(slot) == 0 || size(slot) == 0) continue; // Spark reads no empty files
-      String path = new String(path(slot), StandardCharsets.UTF_8);
-      String folder = path.substring(0, path.lastIndexOf('/') + 1);
+      byte[] path = path(slot);
+      int end = path.length;
+      while (end > 0 && path[end - 1] != '/') end--;
+      ByteBuffer folder = ByteBuffer.wrap(path, 0, end);
       if (!folder.equals(last)) {
         inside = (IntBuffer) folders.get(folder);
         last = folder;

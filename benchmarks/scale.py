@@ -1,0 +1,146 @@
+"""Planning over tables of very many files: how long it takes to choose files, and what memory that takes.
+
+    make bench BENCH=scale      or      python -m benchmarks.scale [files ...]
+
+Two of the files exist: an index of so many is written to a store as it would be by many refreshes, and a query is planned by the contract
+`snapshot`, which asks the file system for none of them but the one that would be read. Cold: with an index that the session has not seen;
+warm: again, with other predicates. Beside it delta-rs, which opens a Delta table of as many files with the same statistics, and finds those
+that may hold the value. Memory in bytes a file, of Python and of the JVM's heap, beyond what they take without the table.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from deltalake.transaction import AddAction, create_table_with_add_actions
+from pyspark.sql import SparkSession
+
+import data_skip
+from benchmarks.overhead import date_back, session
+from data_skip import MinMax, Skipping
+from data_skip.store import FileKey
+
+SIZES = (10_000, 100_000, 1_000_000)
+ROWS = 100  # of a file: x from 100 i
+WARM = 5
+
+
+def main(sizes: list[int]) -> None:
+    """Prints a line a size."""
+    spark = session()
+    skipping = data_skip.enable(spark)
+    print(f"{'files':>10} {'cold':>8} {'warm':>8} {'delta-rs cold':>14} {'warm':>8}   bytes a file: Python, JVM")
+    measure(spark, skipping, 1_000)  # warms up
+    for files in sizes:
+        print(measure(spark, skipping, files), flush=True)
+    spark.stop()
+
+
+def measure(spark: SparkSession, skipping: Skipping, files: int) -> str:
+    """The line of a number of files."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(skipping, Path(folder) / "t", files)
+        skipping.catalog.forget()
+        before = memory(spark)
+        start = time.perf_counter()
+        frame = skipping.read(f"{folder}/t")
+        planned(frame.where(f"x = {50 * files}"))
+        cold = time.perf_counter() - start
+        warm = statistics.median(seconds(lambda i=i: planned(frame.where(f"x = {50 * files + 7 * i}"))) for i in range(WARM))
+        used = [(now - then) / files for now, then in zip(memory(spark), before, strict=True)]
+        write_delta(Path(folder) / "delta", files)
+        start = time.perf_counter()
+        table = DeltaTable(f"{folder}/delta")
+        delta_cold = time.perf_counter() - start + seconds(lambda: chosen(table, 50 * files))
+        delta = statistics.median(seconds(lambda: chosen(table, 50 * files)) for _ in range(3))
+    return f"{files:>10,} {cold:>6.2f} s {warm:>6.3f} s {delta_cold:>12.2f} s {delta:>6.3f} s   {used[0]:>8.0f}, {used[1]:.0f}"
+
+
+def planned(frame: Any) -> None:
+    """Plans a query as far as to the list of its files, one of which is read."""
+    plan = frame._jdf.queryExecution().executedPlan()
+    while not plan.nodeName().startswith("Scan"):
+        plan = plan.children().head()
+    assert plan.selectedPartitions().totalNumberOfFiles() == 1, plan
+
+
+def chosen(table: DeltaTable, value: int) -> None:
+    """The files of a Delta table that may hold a value, by the statistics in its log."""
+    actions = pa.table(table.get_add_actions(flatten=True))
+    low, high = actions["min.x"].to_numpy(), actions["max.x"].to_numpy()
+    assert np.count_nonzero((low <= value) & (value <= high)) == 1
+
+
+def write(skipping: Skipping, folder: Path, files: int) -> None:
+    """A table of two files of which the index has so many: the first, the one in the middle, and others that no query reads."""
+    folder.mkdir()
+    middle = files // 2
+    for i in (0, middle):
+        pq.write_table(pa.table({"x": np.arange(ROWS) + ROWS * i}), folder / name(i))
+        date_back(folder / name(i))
+    table = skipping.table(str(folder))
+    table.create_index(MinMax("x"))
+    store = table._store
+    snapshot = store.snapshot()
+    assert snapshot is not None
+    (column,) = snapshot.fields
+    low = ROWS * np.arange(files)
+    counts = {"rows": np.full(files, ROWS), "nulls": np.zeros(files, dtype=int), "nans": np.zeros(files, dtype=int)}
+    values = {"min": low, "max": low + ROWS - 1, **counts}
+    type_ = snapshot.fields[column].type
+    records = pa.StructArray.from_arrays([pa.array(values.get(f.name, counts["nulls"]), f.type) for f in type_], fields=list(type_))
+    others = np.delete(np.arange(files), [0, middle])
+    keys = [FileKey(name(i), 1_000_000 + i, 1_700_000_000_000 + i) for i in others]
+    store.append(keys, [ROWS] * len(keys), {snapshot.fields[column]: records.take(pa.array(others))}, declare=False)
+
+
+def name(i: int) -> str:
+    """Of a file, as Spark's writers make them."""
+    return f"part-{i:05}-0e1f6c7a-9f1e-4c1b-8a37-3f5f1d0a{i % 10_000:04}-c000.snappy.parquet"
+
+
+def write_delta(folder: Path, files: int) -> None:
+    """A Delta table of files that do not exist, with the statistics of the same values, in a checkpoint."""
+    schema = DeltaTable.create(f"{folder}-schema", pa.schema([("x", pa.int64())])).schema()
+    actions = [AddAction(name(i), 1_000_000 + i, {}, 1_700_000_000_000 + i, True, json.dumps(statistics_of(i))) for i in range(files)]
+    create_table_with_add_actions(str(folder), schema, actions, mode="error", partition_by=[])
+    DeltaTable(str(folder)).create_checkpoint()
+
+
+def statistics_of(i: int) -> dict[str, Any]:
+    """As Delta keeps them."""
+    return {"numRecords": ROWS, "minValues": {"x": ROWS * i}, "maxValues": {"x": ROWS * i + ROWS - 1}, "nullCount": {"x": 0}}
+
+
+def seconds(run: Callable[[], None]) -> float:
+    """What it takes."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def memory(spark: SparkSession) -> tuple[int, int]:
+    """Bytes that are in use: of this process, and of the heap of Spark's."""
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+    resident = int(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS")).split()[1]) * 1024
+    jvm: Any = spark._jvm
+    jvm.java.lang.System.gc()
+    runtime = jvm.java.lang.Runtime.getRuntime()
+    return resident, runtime.totalMemory() - runtime.freeMemory()
+
+
+if __name__ == "__main__":
+    main([int(size) for size in sys.argv[1:]] or list(SIZES))
