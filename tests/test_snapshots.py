@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 
 from data_skip import DataSkipError, MinMax
+from data_skip.planning import bounded
+from data_skip.store import StoreError
 from data_skip.table import Table
 from tests.support import Lake, rows_of
 
@@ -70,6 +74,36 @@ def test_new_files_are_seen_after_refresh(lake: Lake, made: Table) -> None:
     assert values(frame.where("x = 42")) == [42, 42]
     assert files_read(lake) == 2
     assert values(frame.where("p = 'c'")) == [42, 1000]
+
+
+def test_an_index_is_never_older_than_asked_for(lake: Lake, made: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(bounded.time, "monotonic", lambda: now)
+    frame = made.read("bounded(60)").where("x >= 1000")
+    assert values(frame) == []
+
+    def later(seconds: float) -> list[int]:
+        nonlocal now
+        now += seconds
+        return values(frame.where("true"))
+
+    lake.file("p=a/1000.parquet", {"x": [1000], "s": ["n"]})
+    assert later(59) == []
+    assert "contract bounded(60) 1" in str(lake.skipping.report())
+    assert later(62) == [1000]  # 121 s old: waited for
+    lake.file("p=a/1001.parquet", {"x": [1001], "s": ["n"]})
+    assert later(100) == [1000]  # refreshed meanwhile
+    for thread in threading.enumerate():
+        if thread.name == "data-skip refresh":
+            thread.join()
+    assert later(0) == [1000, 1001]
+    monkeypatch.setattr(made._store, "append", Mock(side_effect=StoreError("disk full")))
+    lake.file("p=a/1002.parquet", {"x": [1002], "s": ["n"]})
+    with pytest.raises(Exception, match="older than 60 s and cannot be refreshed: disk full; read the table without freshness='bounded"):
+        later(121)
+    monkeypatch.undo()
+    monkeypatch.setattr(bounded.time, "monotonic", lambda: now)
+    assert later(121) == [1000, 1001, 1002]
 
 
 def test_a_file_that_is_too_young_to_be_collected_is_of_the_table(lake: Lake, made: Table) -> None:

@@ -28,6 +28,7 @@ from data_skip.building.source import (
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
+from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import decide, usable
 from data_skip.planning.indicators import Measured, matches, measured
@@ -120,14 +121,19 @@ class Table:
         "listing": Spark lists the files, as in `spark.read`; one is skipped only in exactly the version that the index knows.
         "snapshot": the files are those of the index's last version, and nothing is listed: a query sees new files after `refresh()`. Of
         those that it reads, one that has changed since is read as it is, and one that is gone is an error, which names it.
+        "bounded(60)": as "snapshot", of an index that is no older than 60 seconds by what this session did: else it is refreshed first,
+        or, if it is at most twice as old, meanwhile.
 
         DataSkipError for another contract; with "snapshot" also where there is no index, for a table of the catalog, and where columns
         cannot be told from one file.
         """
         if freshness == "listing":
             return frame_of(self._spark, self._source)
-        if freshness != "snapshot":
-            raise DataSkipError(f"freshness={freshness!r} is no contract; there are 'listing' and 'snapshot'")
+        seconds = seconds_of(freshness)
+        if freshness != "snapshot" and seconds is None:
+            raise DataSkipError(
+                f"freshness={freshness!r} is no contract; there are 'listing', 'snapshot', and as 'bounded(60)', of 60 seconds"
+            )
         if self._source.in_catalog:
             raise DataSkipError(
                 f"{self.name} is a table of the catalog, which says itself what its files are; give its folder, {self.root}"
@@ -141,7 +147,9 @@ class Table:
         if first is None:
             raise DataSkipError(f"{self.name} has no files with rows, by its index; refresh() brings that up to date")
         frame = frame_of_one(self._spark, self._source, self.root, first)
-        return self._jvm.of_snapshot(frame, self.root, self._source.schema is not None)
+        if seconds is not None:
+            self._catalog.bounded.setdefault((self.root, freshness), Bounded(seconds, self.refresh))
+        return self._jvm.of_snapshot(frame, self.root, freshness, self._source.schema is not None)
 
     def create_index(self, *indexes: Index, progress: bool = False) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.

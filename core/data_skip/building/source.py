@@ -76,9 +76,11 @@ def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
 def frame_of_one(spark: SparkSession, source: TableSource, root: str, file: str) -> DataFrame:
     """One file of the table of a path, with the columns of its folders: nothing is listed. DataSkipError where that cannot be told."""
     if chosen := [option for option in source.options if option.lower() in _CHOOSE_FILES]:
-        raise DataSkipError(f"{chosen[0]} chooses files: {source.name!r} with freshness='snapshot' has those of its index; leave it out")
+        raise DataSkipError(f"{chosen[0]} chooses files: {source.name!r} by its index has the files of that; leave it out")
     if source.schema is None and source.format not in _WITH_SCHEMA:
-        raise DataSkipError(f"the columns of {source.format} are found by reading all files; for freshness='snapshot' give schema=...")
+        raise DataSkipError(
+            f"the columns of {source.format} are found by reading all files; to read the files of the index give schema=..."
+        )
     options = {"basePath": unquote(root), "__globPaths__": "false", **source.options}
     return frame_of(spark, replace(source, name=unquote(f"{root}/{file}"), options=options))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing, packed
 from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import judge, represent, take_away, unprofitable
@@ -46,8 +47,8 @@ class Callback:
         it is.
         "indexed", java a query (SkippingRule.Unindexed): of each of its scans "1" where its table has an index, else "0".
         "left", java a SkippingFileIndex that stays as it is: it has no index, or nothing is known of its rows, and told is why.
-        "snapshot", java a SnapshotFileIndex, told the root of its table: the id and the version of the last snapshot, which the JVM then
-        knows, a line each; "" and why there is none.
+        "snapshot", java a SnapshotFileIndex, told the root of its table and the contract, a line each: the id and the version of the last
+        snapshot, which the JVM then knows, a line each; "" and why there is none.
         "explain", java a SkippingFileIndex: its clause, for people.
         """
         catalog = self._catalog
@@ -115,10 +116,13 @@ def _explained(scan: Scan, catalog: Catalog) -> str:
     return "; ".join(str(represent(scan, snapshot, catalog.knowledge, []).clause) for _, snapshot in found)
 
 
-def _last_snapshot(root: str, java: Any, catalog: Catalog) -> str:
+def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:
+    root, _, contract = told.partition("\n")
     try:
+        if bounded := catalog.bounded.get((root, contract)):
+            bounded.bring_up_to_date()
         snapshot = catalog.store(root).snapshot()
-    except StoreError as error:
+    except (StoreError, DataSkipError) as error:
         return f"\n{error}"
     if snapshot is None or not snapshot.definitions:  # which is no listing of the table
         return "\nit was deleted" if snapshot is None else "\nall indexes of the table were dropped"

@@ -17,6 +17,7 @@ from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
 from data_skip.index import Index
 from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
+from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
 from data_skip.store import Places, Snapshot
 
@@ -56,6 +57,7 @@ class Catalog:
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
         self.knowledge = _know(self._modules)
         self._stores: dict[str, Places] = {}
+        self.bounded: dict[tuple[str, str], Bounded] = {}  # by the root of a table and the contract
 
     def learn(self, index: Index) -> None:
         """Makes the module of an index's class known, if no installed plugin has. DataSkipError where another kind has its name."""
@@ -66,6 +68,7 @@ class Catalog:
     def forget(self) -> None:
         """Lets go of the snapshots of indexes."""
         self._stores.clear()
+        self.bounded.clear()
 
     def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""

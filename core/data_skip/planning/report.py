@@ -39,7 +39,7 @@ class ScanReport:
     notes: list[str] = field(default_factory=list)  # which indexes and joins were not used, and why
     errors: list[str] = field(default_factory=list)  # of plugins, mostly; their files are read
     milliseconds: float = 0.0  # that deciding took
-    contract: str = "listing"  # or "snapshot 7": the files are those of version 7 of the index, whatever is there now
+    contract: str = "listing"  # or "snapshot 7", "bounded(60) 7": the files are those of version 7 of the index, whatever is there now
 
     @property
     def files_skipped(self) -> int:

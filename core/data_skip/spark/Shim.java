@@ -142,12 +142,12 @@ public final class Shim {
   }
 
   /** A DataFrame that reads one file of a table, over those of the last version of its index. typed: the user says what partitions are. */
-  public Object snapshotFrame(LogicalPlan analyzed, String root, boolean typed, BiFunction python) {
+  public Object snapshotFrame(LogicalPlan analyzed, String root, String contract, boolean typed, BiFunction python) {
     LogicalRelation some = Plans.onlyRelation(analyzed);
     HadoopFsRelation old = (HadoopFsRelation) some.relation();
     org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) old.sparkSession();
     scala.Option columns = scala.Option.apply(typed ? old.schema() : null);
-    SnapshotFileIndex files = new SnapshotFileIndex(session, root, old.options(), columns, python);
+    SnapshotFileIndex files = new SnapshotFileIndex(session, root, contract, old.options(), columns, python);
     HadoopFsRelation relation = new HadoopFsRelation(
         files, files.partitionSchema(), old.dataSchema(), old.bucketSpec(), old.fileFormat(), old.options(), session);
     LogicalPlan scan = org.apache.spark.sql.execution.datasources.LogicalRelation$.MODULE$.apply(relation, false);

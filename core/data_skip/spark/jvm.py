@@ -97,12 +97,12 @@ class Jvm:
         """What a FileFormat of the JVM is called in descriptions of scans: "parquet", or the class of one that Spark does not bring."""
         return str(self._shim.formatName(file_format))
 
-    def of_snapshot(self, frame: DataFrame, root: str, typed: bool) -> DataFrame:
+    def of_snapshot(self, frame: DataFrame, root: str, contract: str, typed: bool) -> DataFrame:
         """A DataFrame of one file of the table at a root, over all files of the last version of its index.
 
         typed: whether the user gave the schema, by which the values of partitions are read then.
         """
-        java = self._shim.snapshotFrame(frame._jdf.queryExecution().analyzed(), root, typed, self._callback)
+        java = self._shim.snapshotFrame(frame._jdf.queryExecution().analyzed(), root, contract, typed, self._callback)
         return DataFrame(java, frame.sparkSession)
 
     def scan(self, frame: DataFrame) -> Scan | None:

@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * The files of the last version of an index, in place of a listing: the contract `snapshot`. The file system is asked only for the files that
+ * The files of the last version of an index, in place of a listing: the contracts `snapshot` and `bounded`. The file system is asked only for the files that
  * are read: one that has changed since is read as it is, one that is gone is an error.
  *
  * What the folders say of partitions, and which of them a predicate leaves, Spark finds itself, of one file of each folder.
@@ -38,13 +38,17 @@ public final class SnapshotFileIndex implements FileIndex {
   private final Path root;
   private final String uri;
   private final scala.collection.immutable.Map parameters;
+  private final String contract;
   private final BiFunction python;
   private final StructType partitionSchema;
   private volatile Version last;
 
-  public SnapshotFileIndex(SparkSession session, String root, scala.collection.immutable.Map parameters, scala.Option schema, BiFunction python) {
+  /** @param schema of the user, by which the values of partitions are read. contract: `snapshot`, or `bounded(60)`. */
+  public SnapshotFileIndex(
+      SparkSession session, String root, String contract, scala.collection.immutable.Map parameters, scala.Option schema, BiFunction python) {
     this.session = session;
     this.uri = root;
+    this.contract = contract;
     this.root = path(root);
     this.parameters = parameters;
     this.python = python;
@@ -112,12 +116,12 @@ public final class SnapshotFileIndex implements FileIndex {
 
   private Version current(scala.Option schema) {
     Connection.answersAtOnce();
-    String said = (String) python.apply("snapshot\n" + uri, this);
+    String said = (String) python.apply("snapshot\n" + uri + "\n" + contract, this);
     if (said == null) said = "\ndata-skip was disabled in this session";
     String[] parts = said.split("\n", 2);
     if (parts[0].isEmpty()) {
       throw new IllegalStateException("the files of " + uri + " are those of its index, which cannot be read: " + parts[1]
-          + "; read the table without freshness='snapshot'");
+          + "; read the table without freshness='" + contract + "'");
     }
     Version known = last;
     if (known != null && known.id.equals(parts[0])) return known;
@@ -214,7 +218,7 @@ public final class SnapshotFileIndex implements FileIndex {
     }
 
     public String contract() {
-      return "snapshot " + version.number;
+      return contract + " " + version.number;
     }
   }
 
@@ -293,14 +297,14 @@ public final class SnapshotFileIndex implements FileIndex {
   }
 
   public String toString() {
-    return "snapshot: the files of version " + last.number + " of the index";
+    return contract + ": the files of version " + last.number + " of the index";
   }
 
   /** Two scans of one table may share a result: each would read the files of the last version. */
   public boolean equals(Object other) {
     if (!(other instanceof SnapshotFileIndex)) return false;
     SnapshotFileIndex that = (SnapshotFileIndex) other;
-    boolean same = uri.equals(that.uri) && python == that.python && session == that.session;
+    boolean same = uri.equals(that.uri) && contract.equals(that.contract) && python == that.python && session == that.session;
     return same && partitionSchema.equals(that.partitionSchema) && parameters.equals(that.parameters);
   }
 

@@ -1,0 +1,61 @@
+"""The contract `bounded(seconds)`: the files are those of an index that is no older than that when a query asks for them."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable
+from threading import Lock, Thread
+
+from data_skip.errors import DataSkipError
+
+_CONTRACT = re.compile(r"bounded\((\d+(?:\.\d+)?)\)")
+
+
+def seconds_of(contract: str) -> float | None:
+    """Of `bounded(60)`, 60; None of another text."""
+    found = _CONTRACT.fullmatch(contract.replace(" ", ""))
+    return float(found[1]) if found else None
+
+
+class Bounded:
+    """One index that is kept so; any thread may ask."""
+
+    def __init__(self, seconds: float, refresh: Callable[[], object]) -> None:
+        """refresh: brings the index up to date."""
+        self._seconds, self._refresh = seconds, refresh
+        self._as_of = -math.inf  # the moment whose files the index has
+        self._lock = Lock()
+        self._running: Thread | None = None
+        self._error: Exception | None = None
+
+    def bring_up_to_date(self) -> None:
+        """Waits until the index is young enough; if it is at most twice as old as it may be, that is done in the background.
+
+        DataSkipError where it cannot be brought up to date.
+        """
+        age = time.monotonic() - self._as_of
+        if age <= self._seconds:
+            return
+        with self._lock:
+            running = self._running
+            if running is None:
+                # Spark runs no query from within a callback, on the thread that plans another one: that is done on a thread of its own.
+                running = self._running = Thread(target=self._run, daemon=True, name="data-skip refresh")
+                running.start()
+        if age > 2 * self._seconds:
+            running.join()
+            if self._error is not None:
+                raise DataSkipError(f"it is older than {self._seconds:g} s and cannot be refreshed: {self._error}") from self._error
+
+    def _run(self) -> None:
+        started = time.monotonic()
+        try:
+            self._refresh()
+            self._as_of, self._error = started, None
+        except Exception as error:  # which is the query's, not this thread's
+            self._error = error
+        finally:
+            with self._lock:
+                self._running = None
