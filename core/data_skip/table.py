@@ -330,21 +330,14 @@ class Table:
     def _tidy(self) -> None:
         """Drops the rows of files that are gone or changed, once they outnumber the others by a thousand.
 
-        Files are gone that nobody finds below the root: another one may read more of them than this table does. Rows that were added a few
-        at a time are put together: each query of a new session opens all files of the index.
+        Rows that were added a few at a time are put together: each query of a new session opens all files of the index.
         """
         snapshot = self._snapshot()
         if snapshot is None:
             return
-        dead: set[FileKey] = set()
-        outnumbered = False
-        if snapshot.rows > 1000:
-            known = set(snapshot.files)
-            dead = known - self._files_below()
-            outnumbered = snapshot.rows > 2 * len(known - dead) + 1000
-        if outnumbered or snapshot.parts > _MOST_PARTS:
+        if snapshot.rows > 2 * int(snapshot.listed.sum()) + 1000 or snapshot.parts > _MOST_PARTS:
             with _store_errors():
-                self._store.compact(dead)
+                self._store.compact({file for file, there in zip(snapshot.files, snapshot.listed, strict=True) if not there})
 
 
 @contextmanager
