@@ -42,6 +42,7 @@ SPARK_VERSION = (
     "joins/test_joins",
     "readings/test_readers",
     "readings/test_where_indexes_lie",
+    "test_cancelling",
     "test_formats",
     "test_freshness_of_listings",
     "test_java",

@@ -18,7 +18,7 @@ from tests.support import Lake, settings_of
 SLOW = "aggregate(sequence(0L, 200000L + id), 0L, (a, v) -> a + v % 7)"  # after each row a task asks whether it was cancelled
 ENDLESS = f"SELECT id FROM range(0, 1000, 1, 1) WHERE {SLOW} = 7"  # a minute
 JOIN = f"SELECT count(*) FROM t JOIN ({ENDLESS}) d ON t.x = d.id"
-BROADCAST = f"SELECT count(*) FROM t JOIN (SELECT r.id FROM range(9) r JOIN ({ENDLESS}) d ON r.id = d.id) ON t.x = id"
+BROADCAST = f"SELECT count(*) FROM t JOIN (SELECT r.id FROM range(0, 900, 1, 1) r JOIN ({ENDLESS}) d ON r.id = d.id) ON t.x = id"
 SUBQUERY = f"SELECT count(*) FROM t WHERE x = (SELECT max(id) FROM ({ENDLESS}))"
 
 

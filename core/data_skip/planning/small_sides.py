@@ -37,6 +37,8 @@ def worth(judgement: Judgement, knowledge: Knowledge) -> Worth:
     that it says is which values columns have, and only ranges of these are known: what one value skips that lies in the middle of a file.
     """
     listing, scan = judgement.listing, judgement.listing.scan
+    if all(listing.refusals):
+        return Worth([refusal or "" for refusal in listing.refusals], 0)
     reading = Reading(scan.description, scan.settings)
     files = listing.count - sum(int(np.count_nonzero(verdict.skippable)) for verdict in judgement.verdicts)
     left = [_left(verdict, scan.description["reads"]) for verdict in judgement.verdicts]
@@ -92,7 +94,10 @@ def _skipped(verdict: Verdict, left: Bytes, serving: Sequence[BoundIndex | str],
 
 
 def _skipped_by_a_key(verdict: Verdict, left: Bytes, index: BoundIndex, keys: Sequence[str]) -> float | None:
-    """What one value of a column skips that lies in the middle of a file, in the mean; None where more than ranges of it is known."""
+    """What one value of a column skips that lies in the middle of a file, in the mean; None where more than ranges of it is known.
+
+    That file counts as well, in its part: nothing where all ranges are the same, all where none overlap, since the value may be in no file.
+    """
     column = index.expression
     if type(index.index) is not MinMax or not isinstance(column, Column) or len(column.path) > 1 or column.path[0] not in keys:
         return None
@@ -102,12 +107,13 @@ def _skipped_by_a_key(verdict: Verdict, left: Bytes, index: BoundIndex, keys: Se
         return None
     empty = pc.fill_null(pc.equal(pc.struct_field(record, "value_count"), 0), False).to_numpy(zero_copy_only=False)
     ranged = (left > 0) & ~np.isnan(low) & ~np.isnan(high)
-    if not ranged.any():
-        return float(left[empty].sum())
+    nothing, count = float(left[empty].sum()), int(ranged.sum())
+    if count < 2:
+        return nothing + float(left[ranged].sum())
     low, high, read = low[ranged], high[ranged], left[ranged]
     middles = low / 2 + high / 2
     kept = _sum_below(low, read, middles, "right") - _sum_below(high, read, middles, "left")
-    return float(left[empty].sum() + read.sum() - kept.mean())
+    return nothing + float(read.sum() - kept.mean()) * count / (count - 1)
 
 
 def _sum_below(ends: Bytes, read: Bytes, values: Bytes, side: Any) -> Bytes:
