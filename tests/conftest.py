@@ -42,6 +42,7 @@ SPARK_VERSION = (
     "joins/test_joins",
     "readings/test_readers",
     "readings/test_where_indexes_lie",
+    "test_cancelling",
     "test_formats",
     "test_freshness_of_listings",
     "test_java",
@@ -138,6 +139,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.files.minPartitionNum", "1")  # one task for the few small files of a table
         .config("spark.sql.warehouse.dir", str(warehouse))
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.data_skip.join.maxSeconds", "60")
         .config("spark.data_skip.python.maxSeconds", "60")  # a machine under load may stop a test for some seconds
         # Plain Spark is the oracle, and with its own pushdown it loses rows (TRAPS A5, A17, I18).
         .config("spark.sql.parquet.filterPushdown", "false")

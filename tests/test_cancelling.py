@@ -18,6 +18,7 @@ from tests.support import Lake, settings_of
 SLOW = "aggregate(sequence(0L, 200000L + id), 0L, (a, v) -> a + v % 7)"  # after each row a task asks whether it was cancelled
 ENDLESS = f"SELECT id FROM range(0, 1000, 1, 1) WHERE {SLOW} = 7"  # a minute
 JOIN = f"SELECT count(*) FROM t JOIN ({ENDLESS}) d ON t.x = d.id"
+BROADCAST = f"SELECT count(*) FROM t JOIN (SELECT r.id FROM range(0, 900, 1, 1) r JOIN ({ENDLESS}) d ON r.id = d.id) ON t.x = id"
 SUBQUERY = f"SELECT count(*) FROM t WHERE x = (SELECT max(id) FROM ({ENDLESS}))"
 
 
@@ -40,18 +41,48 @@ def by_tag(spark: SparkSession) -> Callable[[], Any]:
     return lambda: spark.sparkContext.cancelJobsWithTag("endless")
 
 
+def by_tag_of_the_session(spark: SparkSession) -> Callable[[], Any]:
+    """As interruptTag does, which is told by the thread that added the tag, or one that it started: Python's threads are no such."""
+    spark.addTag("endless")
+    tag = spark._jsparkSession.managedJobTags().get().apply("endless")
+    context: Any = spark.sparkContext._jsc
+    return lambda: context.sc().cancelJobsWithTag(tag, "part of cancelled job tags endless")
+
+
+def by_interrupting_all(spark: SparkSession) -> Callable[[], Any]:
+    return spark.interruptAll
+
+
 def by_ctrl_c(spark: SparkSession) -> Callable[[], Any]:
     return spark.sparkContext.cancelAllJobs  # what PySpark does
 
 
-@pytest.mark.parametrize("cancelling", [by_group, by_tag, by_ctrl_c])
-@pytest.mark.parametrize("sql", [JOIN, SUBQUERY], ids=["join", "sub-query"])
+@pytest.mark.parametrize(
+    ("cancelling", "sql"),
+    [
+        *((cancelling, sql) for cancelling in (by_group, by_tag, by_ctrl_c) for sql in (JOIN, SUBQUERY)),
+        *((cancelling, BROADCAST) for cancelling in (by_tag_of_the_session, by_interrupting_all)),
+    ],
+)
 def test_a_small_side_is_cancelled_with_its_query(facts: Lake, cancelling: Callable[[SparkSession], Callable[[], Any]], sql: str) -> None:
     with ThreadPoolExecutor(1) as thread:
         cancel = thread.submit(cancelling, facts.spark).result()
         query = thread.submit(lambda: facts.spark.sql(sql).collect())
         wait_for_a_job(facts.spark)
         assert "SPARK_JOB_CANCELLED" in ended(query, cancel)
+
+
+@pytest.mark.parametrize("first", ["a small side", "a Python function"])
+def test_what_was_run_first_leaves_the_tags_of_a_session(facts: Lake, first: str) -> None:
+    """Of a query in a query, Spark takes them away at its end."""
+    facts.spark.udf.register("quick", udf(lambda text: text == "s1", "boolean"))
+    ran = "quick(s)" if first == "a Python function" else "x IN (SELECT id + 20000 FROM range(0, 2, 1, 1))"
+    with ThreadPoolExecutor(1) as thread:
+        cancel = thread.submit(by_tag_of_the_session, facts.spark).result()
+        with settings_of(facts.spark, {"spark.sql.adaptive.enabled": "false"}):  # whose threads set them anew
+            query = thread.submit(lambda: facts.spark.sql(f"SELECT x FROM t WHERE {ran} UNION ALL {ENDLESS}").collect())
+            wait_for_a_job(facts.spark)
+            assert "SPARK_JOB_CANCELLED" in ended(query, cancel)
 
 
 def test_a_python_function_is_cancelled_with_its_query(facts: Lake) -> None:

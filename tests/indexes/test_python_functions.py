@@ -215,3 +215,19 @@ def test_several_arguments(lake: Lake) -> None:
 def test_functions_of_functions_are_kept(towns: Lake) -> None:
     towns.spark.udf.register("backwards", F.udf(backwards, "string"))
     towns.check("backwards(backwards(city)) = 'Oslo'", read=["norway.parquet", "peru.parquet", "rome.parquet"])
+
+
+def test_batches_with_and_without_null_are_few(towns: Lake) -> None:
+    """One for each choice of arguments that are NULL in some rows, of those that are not NULL in all rows."""
+    towns.spark.udf.register("first_of", F.pandas_udf(lambda a, b, c: a.fillna(b).fillna(c), "string"))  # type: ignore[call-overload]
+    listed = [row.city for row in towns.spark.sql("SELECT DISTINCT city FROM t WHERE city IS NOT NULL ORDER BY city LIMIT 3").collect()]
+    arguments = ", ".join(f"nullif(city, '{city}')" for city in listed)
+    context = towns.spark.sparkContext
+    context.setJobGroup("batches", "counted")
+    try:
+        towns.spark.sql(f"SELECT * FROM t WHERE first_of({arguments}) = 'nowhere'").collect()
+        tracker = context.statusTracker()
+        stages = [stage for job in tracker.getJobIdsForGroup("batches") for stage in tracker.getJobInfo(job).stageIds]
+        assert max(tracker.getStageInfo(stage).numTasks for stage in stages) in (20, 21)  # of 32, or 40 with NULL
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)

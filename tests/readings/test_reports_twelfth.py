@@ -32,7 +32,7 @@ def indexed(lake: Lake) -> Lake:
 def test_a_reason_of_several_lines_is_that_of_one_join(indexed: Lake) -> None:
     """Else the joins behind it were told the reasons of those before, and one was run that may give other rows when it is run again."""
     sql = (
-        "SELECT count(*) FROM indexed JOIN bare a ON x = a.id JOIN (SELECT id FROM bare LIMIT 3) b ON x = b.id"
+        "SELECT count(*) FROM indexed JOIN bare a ON x DIV 1 = a.id JOIN (SELECT id FROM bare LIMIT 3) b ON x = b.id"
         " JOIN bare c ON indexed.`lines\n` = c.one WHERE s > 'a' AND a.one > 0 AND c.one > 0"
     )
     (scan,) = (scan for scan in indexed.query(sql).scans if scan.table.endswith("/table"))

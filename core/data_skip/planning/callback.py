@@ -12,9 +12,10 @@ from typing import Any
 from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing, packed
 from data_skip.planning.catalog import Catalog
-from data_skip.planning.decide import judge, represent, take_away, unprofitable
+from data_skip.planning.decide import judge, represent, take_away
 from data_skip.planning.explain import later
 from data_skip.planning.report import Reports, ScanReport
+from data_skip.planning.small_sides import worth
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
 from data_skip.store import Snapshot, StoreError
@@ -43,8 +44,8 @@ class Callback:
 
         A question is a word, and what is told with it in further lines.
         "list", java a Listing (SkippingFileIndex.told): takes away the files that need not be read, and says "decided"; or "ask", to be
-        asked again once Python functions have been run; or "run", and of each runtime filter a line, why it is not worth knowing, "" where
-        it is.
+        asked again once Python functions have been run; or "run", how many bytes that may save, and of each runtime filter a line, why it
+        is not worth knowing, "" where it is.
         "indexed", java a query (SkippingRule.Unindexed): of each of its scans "1" where its table has an index, else "0".
         "left", java a SkippingFileIndex that stays as it is: it has no index, or nothing is known of its rows, and told is why.
         "snapshot", java a SnapshotFileIndex, told the root of its table and the contract, a line each: the id and the version of the last
@@ -74,9 +75,12 @@ class Callback:
 
     def _decide(self, listing: Listing, catalog: Catalog) -> str:
         judgement = judge(listing, catalog.find, catalog.knowledge)
-        not_run = unprofitable(judgement) if listing.refusals else []
-        if not all(not_run):
-            return "\n".join(["run", *(" ".join(reason.split()) for reason in not_run)])  # a name of a column may be of several lines
+        not_run: Sequence[str] = []
+        if listing.refusals:
+            weighed = worth(judgement, catalog.knowledge)
+            not_run = weighed.why_not
+            if not all(not_run):  # a name of a column may be of several lines
+                return "\n".join(["run", str(weighed.saves), *(" ".join(reason.split()) for reason in not_run)])
         decided = take_away(judgement)
         if decided.asks:
             return "ask"

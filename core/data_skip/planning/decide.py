@@ -18,7 +18,6 @@ from data_skip.planning.deadline import Deadline
 from data_skip.planning.merging import Decision, generate_clause
 from data_skip.planning.partitions import partition_values
 from data_skip.planning.partitions import records as partition_records
-from data_skip.planning.report import human
 from data_skip.proofs.elements import indexed
 from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
@@ -136,30 +135,6 @@ def _cut_otherwise(listing: Listing, verdicts: Sequence[Verdict]) -> bool:
     return listing.cuts_otherwise()
 
 
-def unprofitable(judgement: Judgement) -> list[str]:
-    """For each runtime filter of a scan (of a join, or a sub-query) why it is not worth running what it needs; "" where it is.
-
-    That reads `bytes`. It may save a part of what all that is known already leaves, which should be `least_scan_bytes` or more, and nothing
-    where no index is about its columns.
-    """
-    listing, verdicts = judgement.listing, judgement.verdicts
-    trees = [tree for verdict in verdicts for d in verdict.snapshot.definitions.values() for tree in d.bound_expressions]
-    columns = {column.path[0] for column in columns_of(trees)}
-    skippable = [verdict.skippable for verdict in verdicts]
-    files = listing.count - int(sum(map(np.count_nonzero, skippable)))
-    size = listing.total_bytes - int(sum(v.snapshot.sizes[skip].sum() for v, skip in zip(verdicts, skippable, strict=True)))
-    reasons = []
-    for refusal, runtime_filter in zip(listing.refusals, listing.scan.description["runtime_filters"], strict=True):
-        reason = refusal or ""
-        if not reason and columns.isdisjoint(runtime_filter["columns"]):
-            reason = f"no index on {', '.join(sorted(runtime_filter['columns']))}"
-        if not reason and (files < 2 or size < runtime_filter["least_scan_bytes"]):
-            left = f"{files:,} files with {human(size)}"
-            reason = f"that may read {human(runtime_filter['bytes'])}, and other predicates leave {left}"
-        reasons.append(reason)
-    return reasons
-
-
 def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Knowledge) -> Verdict:
     """Evaluates the clause of a scan over the records of the table at one root. The judgement's notes are told why indexes are not used."""
     listing, deadline = judgement.listing, judgement.deadline
@@ -185,17 +160,17 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
     reading = Reading(scan.description, scan.settings)
     columns = {column.path[0] for column in columns_of([scan.predicate])}
     asked = {column: definition for column, definition in snapshot.definitions.items() if not columns.isdisjoint(definition.columns)}
-    found = [_bound(column, definition, reading, knowledge) for column, definition in asked.items()]
+    found = [bound(column, definition, reading, knowledge) for column, definition in asked.items()]
     notes += [why_not for why_not in found if isinstance(why_not, str)]
-    bound = [index for index in found if isinstance(index, BoundIndex)]
+    served = [index for index in found if isinstance(index, BoundIndex)]
     partitions = partition_values(scan.predicate).values()
-    decision = generate_clause(scan.predicate, Indexes((*bound, *partitions), scan), knowledge.filters, deadline)
-    others = (_bound(column, definition, reading, knowledge) for column, definition in snapshot.definitions.items() if column not in asked)
-    decision.same_reader = bool(bound) or any(isinstance(other, BoundIndex) for other in others)
+    decision = generate_clause(scan.predicate, Indexes((*served, *partitions), scan), knowledge.filters, deadline)
+    others = (bound(column, definition, reading, knowledge) for column, definition in snapshot.definitions.items() if column not in asked)
+    decision.same_reader = bool(served) or any(isinstance(other, BoundIndex) for other in others)
     return decision
 
 
-def _bound(column: str, definition: Definition, reading: Reading, knowledge: Knowledge) -> BoundIndex | str:
+def bound(column: str, definition: Definition, reading: Reading, knowledge: Knowledge) -> BoundIndex | str:
     """The index of a column of the store, for a scan; or why it is not used."""
     index = usable(definition, knowledge.kinds)
     if isinstance(index, str):

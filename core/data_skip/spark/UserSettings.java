@@ -13,7 +13,9 @@ public final class UserSettings {
   private static final List ON = Arrays.asList(new String[] {"true", "on", "yes", "1"});
   private static final List OFF = Arrays.asList(new String[] {"false", "off", "no", "0"});
   private static final String MAX_BYTES = "spark.data_skip.join.maxBytes";
-  private static final String[][] TIMES = {{"spark.data_skip.python.maxSeconds", "5"}, {"spark.data_skip.decideSeconds", "10"}};
+  private static final String[][] TIMES = {
+    {"spark.data_skip.python.maxSeconds", "5"}, {"spark.data_skip.decideSeconds", "10"}, {"spark.data_skip.join.maxSeconds", "1"},
+  };
 
   private UserSettings() {}
 
@@ -44,6 +46,17 @@ public final class UserSettings {
   /** How long it may take to decide which files of a scan are read. */
   public static double decideSeconds(SQLConf conf) {
     return seconds(conf, TIMES[1][0], TIMES[1][1]);
+  }
+
+  /** How long a small side may run, where `unset` is longer than that: as long as that, unless the user has said how long. */
+  public static double joinMaxSeconds(SQLConf conf, double unset) {
+    double set = seconds(conf, TIMES[2][0], TIMES[2][1]);
+    return conf.contains(TIMES[2][0]) ? set : Math.max(set, unset);
+  }
+
+  /** Seconds, for people. */
+  public static String shown(double seconds) {
+    return Math.round(seconds * 10) / 10.0 + " s";
   }
 
   private static double seconds(SQLConf conf, String key, String unset) {

@@ -8,6 +8,7 @@ import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -57,11 +58,21 @@ public final class Description {
     return result;
   }
 
+  /** What a query reads of each file, of which it asks for some columns (null: all): see ScannedFiles. row_bytes: -1 where it is not known. */
+  public static Map of(LogicalRelation scan, AttributeSet asked) {
+    Map json = new LinkedHashMap();
+    json.put("whole", new Long(ScannedFiles.WHOLE));
+    json.put("factor", new Double(ScannedFiles.factor(scan, asked)));
+    json.put("row_bytes", new Long(ScannedFiles.rowBytes(scan, asked)));
+    return json;
+  }
+
   private static Map of(RuntimeFilter filter, Map columns) {
     Map json = new LinkedHashMap();
     json.put("columns", new ArrayList(filter.columns(columns)));
     json.put("bytes", new Long(filter.bytes()));
-    json.put("least_scan_bytes", new Long(filter.leastScanBytes()));
+    json.put("least_saved_bytes", new Long(filter.leastSavedBytes()));
+    json.put("keys", filter.keys(columns));
     json.put("conditions", filter.encoded(columns));
     return json;
   }

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
@@ -26,10 +27,10 @@ import org.apache.spark.unsafe.Platform;
  * A FileIndex that lists what the wrapped one lists, less the files which Python proves to hold no row of this scan's
  * predicate. Where Python fails, every file stays.
  */
-public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
+public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper {
   private static final java.util.concurrent.atomic.AtomicLong COUNTER = new java.util.concurrent.atomic.AtomicLong();
 
-  private static final String RUN = "run\n"; // Python's answer, before a line for each runtime filter
+  private static final String RUN = "run\n"; // Python's answer, before what that may save, and a line for each runtime filter
 
   private final long number;
   private final FileIndex wrapped;
@@ -37,6 +38,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   private final BiFunction python;
   private final ScanTrees trees;
   private final LogicalRelation scan;
+  private final AttributeSet asked;
   private final Expression predicate;
   private final List runtimeFilters;
   private final List notes;
@@ -50,15 +52,20 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
     return COUNTER.incrementAndGet();
   }
 
-  /** A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. */
+  /**
+   * A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. asked:
+   * which columns are read; null: all.
+   */
   public SkippingFileIndex(
-      LogicalRelation scan, Expression predicate, List runtimeFilters, BiFunction python, SparkSession asking) {
-    this(nextNumber(), scan, predicate, runtimeFilters, new ArrayList(), python, asking);
+      LogicalRelation scan, AttributeSet asked, Expression predicate, List runtimeFilters, BiFunction python, SparkSession asking) {
+    this(nextNumber(), scan, asked, predicate, runtimeFilters, new ArrayList(), python, asking);
   }
 
   private SkippingFileIndex(
-      long number, LogicalRelation scan, Expression predicate, List runtimeFilters, List notes, BiFunction python, SparkSession asking) {
+      long number, LogicalRelation scan, AttributeSet asked, Expression predicate, List runtimeFilters, List notes, BiFunction python,
+      SparkSession asking) {
     this.number = number;
+    this.asked = asked;
     this.asking = asking;
     this.scan = scan;
     this.runtimeFilters = runtimeFilters;
@@ -100,6 +107,7 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
       Map json = Description.of(scan);
       json.put("predicate", predicate == null ? null : trees.encode(predicate));
       json.put("runtime_filters", Description.of(runtimeFilters, scan));
+      if (!runtimeFilters.isEmpty()) json.put("reads", Description.of(scan, asked));
       List all = new ArrayList(notes);
       all.addAll(UserSettings.unreadable(asking.sessionState().conf()));
       json.put("notes", all);
@@ -251,14 +259,15 @@ public final class SkippingFileIndex implements FileIndex, SmallSide.Wrapper {
   }
 
   private SkippingFileIndex with(Expression predicate, List runtimeFilters, List notes) {
-    return new SkippingFileIndex(number, scan, predicate, runtimeFilters, notes, python, asking);
+    return new SkippingFileIndex(number, scan, asked, predicate, runtimeFilters, notes, python, asking);
   }
 
-  /** The scan with those of its runtime filters in its predicate that are to be run: of each why it is not, "" where it is. */
-  private SkippingFileIndex withRuntimeFilters(String[] unprofitable) {
+  /** The scan with those of its runtime filters in its predicate that are to be run. said: what that may save; of each why it is not, or "". */
+  private SkippingFileIndex withRuntimeFilters(String[] said) {
     List notes = new ArrayList();
+    String[] unprofitable = (String[]) java.util.Arrays.copyOfRange(said, 1, said.length);
     try {
-      return with(RuntimeFilters.and(predicate, runtimeFilters, unprofitable, notes, asking), new ArrayList(), notes);
+      return with(RuntimeFilters.and(predicate, runtimeFilters, unprofitable, Long.parseLong(said[0]), notes, asking), new ArrayList(), notes);
     } catch (Exception e) {
       return with(predicate, new ArrayList(), Collections.singletonList("no join is used: " + e));
     }

@@ -38,7 +38,7 @@ public final class Descent {
     this.wrap = wrap;
   }
 
-  /** The plan with each scan as `wrap` gives it: (LogicalRelation, PushedDown) -> LogicalPlan. */
+  /** The plan with each scan as `wrap` gives it: (LogicalRelation, its Place) -> LogicalPlan. */
   public static LogicalPlan rewritten(LogicalPlan plan, BiFunction wrap) {
     Descent descent = new Descent(wrap);
     Place root = descent.place(plan, withoutPruning(plan), null, 0);
@@ -164,7 +164,7 @@ public final class Descent {
 
   private LogicalPlan rewritten(Place place) {
     if (place.rewritten != null) return place.rewritten;
-    place.rewritten = place.plan instanceof LogicalRelation ? (LogicalPlan) wrap.apply(place.plan, place.given) : withSubqueries(place, withChildren(place));
+    place.rewritten = place.plan instanceof LogicalRelation ? (LogicalPlan) wrap.apply(place.plan, place) : withSubqueries(place, withChildren(place));
     return place.rewritten;
   }
 

@@ -4,7 +4,11 @@ import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 
 /** An operator at its place in a plan: the same one may stand at several. */
 public final class Place {
@@ -24,6 +28,17 @@ public final class Place {
     this.asks = asks;
     this.parent = parent;
     this.side = side;
+  }
+
+  /** Which of its columns are asked for by what stands above it; null: all. */
+  public AttributeSet asked() {
+    AttributeSet found = AttributeSet$.MODULE$.empty();
+    for (Place at = parent; at != null; at = at.parent) {
+      if (!(at.plan instanceof Filter) && !(at.plan instanceof Project)) return null;
+      found = found.$plus$plus(at.plan.references());
+      if (at.plan instanceof Project) return found;
+    }
+    return null;
   }
 
   public Place child(int side) {

@@ -9,6 +9,10 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
@@ -25,7 +29,8 @@ import org.apache.spark.sql.internal.SQLConf;
  * The conditions become ordinary predicates of the scan: see SideRows.
  */
 public final class RuntimeFilter {
-  private static final int LEAST_RATIO = 10; // of the bytes of a scan, the small side may read one in so many
+  /** Of the bytes that it may save, and of the time of reading them, a small side may take one in so many. */
+  public static final int LEAST_RATIO = 10;
 
   private static final int OTHER_SIDE = 1 << 20; // places of its attributes, beyond those of the scan's
 
@@ -33,6 +38,7 @@ public final class RuntimeFilter {
   private final LogicalPlan other;
   private final boolean scalar;
   private final String unrepeatable;
+  private long bytes = -1; // once they are known
 
   private RuntimeFilter(List conditions, LogicalPlan other, boolean scalar, String unrepeatable) {
     this.conditions = conditions;
@@ -61,8 +67,8 @@ public final class RuntimeFilter {
       if (aboutBoth && part.deterministic() && !SideRows.holds(part, PlanExpression.class)) both.add(part);
     }
     if (both.isEmpty()) return null;
-    String unrepeatable = SmallSide.unrepeatable(other);
-    return new RuntimeFilter(both, other, false, unrepeatable == null ? SmallSide.dependsOnColumns(other) : unrepeatable);
+    String unrepeatable = Repeatable.unrepeatable(other);
+    return new RuntimeFilter(both, other, false, unrepeatable == null ? Repeatable.dependsOnColumns(other) : unrepeatable);
   }
 
   /** A predicate that compares with an uncorrelated scalar sub-query; null for another. */
@@ -72,7 +78,7 @@ public final class RuntimeFilter {
     Expression rest = KeyPredicates.replaced(predicate, found, new Literal(null, found.dataType()));
     if (!rest.deterministic() || SideRows.subquery(rest) != null) return null;
     LogicalPlan query = (LogicalPlan) found.plan();
-    return new RuntimeFilter(Collections.singletonList(predicate), query, true, SmallSide.unrepeatable(query));
+    return new RuntimeFilter(Collections.singletonList(predicate), query, true, Repeatable.unrepeatable(query));
   }
 
   /** The same of an operator's input, whose output `computed` gives by the ids of its attributes; null where nothing is left of it. */
@@ -101,8 +107,21 @@ public final class RuntimeFilter {
     return other;
   }
 
+  /** What running it costs. */
   public long bytes() {
-    return SmallSide.bytes(other);
+    if (bytes < 0) bytes = SideCost.bytes(other, scalar ? null : asked());
+    return bytes;
+  }
+
+  private AttributeSet asked() {
+    AttributeSet asked = AttributeSet$.MODULE$.empty();
+    for (int i = 0; i < conditions.size(); i++) asked = asked.$plus$plus(((Expression) conditions.get(i)).references());
+    return asked;
+  }
+
+  /** Whether it may be ended before it has run to its end. */
+  public boolean mayEnd() {
+    return !SideCost.fillsCache(other);
   }
 
   /** Why the small side is not run at all; null where it may be. `spark.data_skip.join.maxBytes` is the most that it may read. */
@@ -116,11 +135,11 @@ public final class RuntimeFilter {
 
   /** Whether it may be run for a scan of so many bytes. */
   public boolean affordable(long scan) {
-    return refusal(SQLConf.get()) == null && leastScanBytes() <= scan;
+    return refusal(SQLConf.get()) == null && leastSavedBytes() <= scan;
   }
 
-  /** The bytes that a scan must have left to read. */
-  public long leastScanBytes() {
+  /** The bytes that it must save at best. */
+  public long leastSavedBytes() {
     return bytes() > Long.MAX_VALUE / LEAST_RATIO ? Long.MAX_VALUE : bytes() * LEAST_RATIO;
   }
 
@@ -141,6 +160,27 @@ public final class RuntimeFilter {
       }
     }
     return result;
+  }
+
+  /** The names of the scan's columns that equal something of the other side, where every condition says that of one; else none. */
+  public List keys(Map names) {
+    List result = new ArrayList();
+    for (int i = 0; i < conditions.size(); i++) {
+      Expression condition = (Expression) conditions.get(i);
+      boolean equality = condition instanceof EqualTo || condition instanceof EqualNullSafe;
+      Object key = equality ? key((Expression) condition.children().head(), (Expression) condition.children().last(), names) : null;
+      if (key == null && equality) key = key((Expression) condition.children().last(), (Expression) condition.children().head(), names);
+      if (key == null) return new ArrayList();
+      result.add(key);
+    }
+    return result;
+  }
+
+  private static Object key(Expression one, Expression rest, Map names) {
+    scala.collection.Iterator references = rest.references().iterator();
+    while (references.hasNext()) if (names.containsKey(((Attribute) references.next()).exprId())) return null;
+    while (one instanceof Cast) one = ((Cast) one).child();
+    return one instanceof Attribute ? names.get(((Attribute) one).exprId()) : null;
   }
 
   /** The conditions as text that is equal for equal conditions of another query. */

@@ -44,11 +44,16 @@ public final class SameColumns {
     return least instanceof Literal && new Long(Long.MIN_VALUE).equals(((Literal) least).value());
   }
 
+  /** What is asked of the rows below an operator, of whose own rows `asked` is; null: all columns. */
+  public static AttributeSet below(LogicalPlan plan, AttributeSet asked) {
+    if (plan instanceof Project) return plan.references();
+    return plan instanceof Filter && asked != null ? asked.$plus$plus(plan.references()) : null;
+  }
+
   /** asked: what is asked of the plan's rows; null: all columns. */
   private static LogicalPlan of(LogicalPlan plan, final AttributeSet asked) {
     if (plan instanceof LogicalRelation) return reading((LogicalRelation) plan, asked);
-    final AttributeSet below = plan instanceof Project ? plan.references()
-        : plan instanceof Filter && asked != null ? asked.$plus$plus(plan.references()) : null;
+    final AttributeSet below = below(plan, asked);
     return (LogicalPlan) plan.mapChildren(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object child) {

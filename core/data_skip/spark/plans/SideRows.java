@@ -74,7 +74,7 @@ public final class SideRows {
     InternalRow[] rows = SmallSide.rows(session, other);
     if (rows.length > 1) return null; // the query will fail
     Object value = rows.length == 0 ? null : value(rows[0], 0, query.dataType());
-    if (SmallSide.isZero(value) && SmallSide.hasRealExtremes(other)) return null; // it may be -0.0 the next time
+    if (Repeatable.isZero(value) && Repeatable.hasRealExtremes(other)) return null; // it may be -0.0 the next time
     return KeyPredicates.folded(KeyPredicates.replaced(condition, query, new Literal(value, query.dataType())));
   }
 
@@ -113,9 +113,9 @@ public final class SideRows {
 
   /** Whether a value may be another one the next time: the smallest of 0.0 and -0.0. */
   private boolean unsure(InternalRow[] rows, List inputs) {
-    if (!SmallSide.hasRealExtremes(other)) return false;
+    if (!Repeatable.hasRealExtremes(other)) return false;
     for (int i = 0; i < inputs.size(); i++) {
-      for (int r = 0; r < rows.length; r++) if (SmallSide.isZero(value(rows[r], i, ((Expression) inputs.get(i)).dataType()))) return true;
+      for (int r = 0; r < rows.length; r++) if (Repeatable.isZero(value(rows[r], i, ((Expression) inputs.get(i)).dataType()))) return true;
     }
     return false;
   }

@@ -62,9 +62,9 @@ public final class SkippingRule extends Rule {
       final Set indexed = everything ? null : indexed(bare, asking);
       if (!everything && indexed.isEmpty()) return bare;
       LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
-        public Object apply(Object node, Object given) {
+        public Object apply(Object node, Object place) {
           LogicalRelation scan = (LogicalRelation) node;
-          SkippingFileIndex skipping = skipping(scan, (PushedDown) given, asking);
+          SkippingFileIndex skipping = skipping(scan, (Place) place, asking);
           if (skipping == null) return scan;
           boolean served = everything || indexed.contains(scan.relation());
           if (served && skipping.isAsked()) return Plans.withLocation(scan, skipping);
@@ -103,7 +103,7 @@ public final class SkippingRule extends Rule {
   /** Tells Python of a scan that stays as it is; why: if its table has an index. What is kept for that has no plans of other sides. */
   private void tellLeft(LogicalRelation scan, SkippingFileIndex skipping, List why, SparkSession asking) {
     List roots = Collections.singletonList(Description.roots(scan));
-    Object kept = why.isEmpty() ? skipping : new SkippingFileIndex(scan, Literal$.MODULE$.TrueLiteral(), new ArrayList(), python, asking);
+    Object kept = why.isEmpty() ? skipping : new SkippingFileIndex(scan, null, Literal$.MODULE$.TrueLiteral(), new ArrayList(), python, asking);
     python.apply("left\n" + told(skipping.executionId(), skipping.number(), roots, why), kept);
   }
 
@@ -185,16 +185,17 @@ public final class SkippingRule extends Rule {
   }
 
   /** What lists the files of a scan, by what is known of its rows; null where nothing is. */
-  private SkippingFileIndex skipping(LogicalRelation scan, PushedDown pushed, SparkSession asking) {
+  private SkippingFileIndex skipping(LogicalRelation scan, Place place, SparkSession asking) {
     if (!eligible(scan)) return null;
-    List predicates = pushed.predicates();
-    List runtimeFilters = pushed.runtimeFilters();
+    List predicates = place.given.predicates();
+    List runtimeFilters = place.given.runtimeFilters();
     if (predicates.isEmpty() && runtimeFilters.isEmpty()) return null;
     List affordable = runtimeFilters;
     if (predicates.isEmpty()) affordable = RuntimeFilters.affordable(affordable, ((HadoopFsRelation) scan.relation()).location().sizeInBytes());
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
-    SkippingFileIndex skipping = new SkippingFileIndex(scan, predicate, affordable.isEmpty() ? runtimeFilters : affordable, python, asking);
+    List tried = affordable.isEmpty() ? runtimeFilters : affordable;
+    SkippingFileIndex skipping = new SkippingFileIndex(scan, place.asked(), predicate, tried, python, asking);
     skipping.description(); // by the settings in force now
     return skipping;
   }
@@ -220,8 +221,8 @@ public final class SkippingRule extends Rule {
       SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
           return Descent.rewritten(kept, new BiFunction() {
-            public Object apply(Object scan, Object given) {
-              SkippingFileIndex found = skipping((LogicalRelation) scan, (PushedDown) given, asking);
+            public Object apply(Object scan, Object place) {
+              SkippingFileIndex found = skipping((LogicalRelation) scan, (Place) place, asking);
               if (found != null && found.isAsked()) result.add(found);
               return scan;
             }

@@ -39,8 +39,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  * A job over expressions that call Python functions, for rows of values.
  *
  * A vectorised function sees other types in a batch with a NULL: pandas makes numbers with fractions of whole ones. So the rows are put to
- * it in batches in which an argument is NULL in all of them or in none; and again with one more row, for each choice of arguments that
- * are NULL there. A batch is a partition, of no more rows than Spark takes at once.
+ * it in batches in which an argument is NULL in all of them or in none; and again with one more row, for each choice of the others that
+ * are NULL there. A batch is a partition, of no more rows than Spark takes at once: for n arguments, a job has up to 3^n of them.
  */
 public final class PythonBatches {
   private static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
@@ -120,12 +120,13 @@ public final class PythonBatches {
     List columns = new ArrayList(Arrays.asList(new Object[] {place, nulls}));
     columns.addAll(attributes);
     Map rowsByNulls = cut ? new HashMap() : groups(rows, places);
-    scala.collection.Iterator groups = scala.jdk.javaapi.CollectionConverters.asScala(new ArrayList(rowsByNulls.values())).iterator();
+    java.util.Iterator groups = rowsByNulls.entrySet().iterator();
     LogicalPlan all = null;
     while (groups.hasNext()) {
-      List group = (List) groups.next();
+      Map.Entry group = (Map.Entry) groups.next();
       for (int form = 0; form < 1 << arguments.size(); form++) {
-        LogicalPlan batch = new Repartition(1, false, relation(columns, batch(rows, group, form)));
+        if ((form & ((Integer) group.getKey()).intValue()) != 0) continue; // these are NULL in all rows as it is
+        LogicalPlan batch = new Repartition(1, false, relation(columns, batch(rows, (List) group.getValue(), form)));
         all = all == null ? batch : Union$.MODULE$.apply(all, batch);
       }
     }

@@ -31,8 +31,7 @@ public final class PythonWorkers {
   private final Map subjects = new LinkedHashMap();
   private int rounds;
   private int failures;
-  private long deadline;
-  private volatile boolean late; // and what still runs is cancelled by us
+  private TimeLimit limit;
 
   /** An expression over some attributes, the rows of their values that it is asked of, and its answers. */
   private static final class Subject {
@@ -105,30 +104,13 @@ public final class PythonWorkers {
     rounds = Math.min(rounds + 1, MOST_ROUNDS);
     failures = 0;
     double seconds = UserSettings.pythonMaxSeconds(session.sessionState().conf());
-    deadline = System.nanoTime() + (long) (seconds * 1e9);
-    late = false;
-    String tag = "data-skip-" + java.util.UUID.randomUUID();
-    java.util.Timer timer = cancelling(session.sparkContext(), tag, (long) (seconds * 1000));
-    session.sparkContext().addJobTag(tag);
+    limit = new TimeLimit(session.sparkContext(), seconds);
     try {
       List groups = groups();
       for (int i = 0; i < groups.size(); i++) find((List) groups.get(i), session);
     } finally {
-      session.sparkContext().removeJobTag(tag);
-      timer.cancel();
+      limit.close();
     }
-  }
-
-  /** Ends the jobs with a tag after so many milliseconds, and those that begin later. */
-  private java.util.Timer cancelling(final org.apache.spark.SparkContext context, final String tag, long after) {
-    java.util.Timer timer = new java.util.Timer("data-skip", true);
-    timer.schedule(new java.util.TimerTask() {
-      public void run() {
-        late = true;
-        context.cancelJobsWithTag(tag);
-      }
-    }, after, 200);
-    return timer;
   }
 
   /** The subjects, side by side where one job may answer them: as those of an OR over the rows of a join. */
@@ -182,7 +164,7 @@ public final class PythonWorkers {
   }
 
   private void find(List group, PythonBatches batches, List places, SparkSession session) {
-    if (places.isEmpty() || failures >= MOST_FAILURES || System.nanoTime() >= deadline) return;
+    if (places.isEmpty() || failures >= MOST_FAILURES || limit.isOver()) return;
     try {
       List found = batches.run(session, ((Subject) group.get(0)).rows, places);
       for (int i = 0; i < group.size(); i++) {
@@ -196,7 +178,7 @@ public final class PythonWorkers {
         }
       }
     } catch (SmallSide.Cancelled cancelled) {
-      if (!late) throw cancelled;
+      if (!limit.ended(cancelled)) throw cancelled;
     } catch (Exception raised) { // by a function, or since Spark cannot plan it so: the query will tell
       failures++;
       int middle = places.size() / 2;
