@@ -259,7 +259,7 @@ def _read(
         for i in found.keys() & (doubted | unsteady):
             found[i].refused, found[i].unsteady = True, i in unsteady
     if doubtful:
-        forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths)
+        forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths, state.frame.schema)
     report.unknown |= {str(index): error for index, error in failures.items()}
     return found
 
