@@ -19,12 +19,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import data_skip
-from data_skip import MinMax, ScanReport, ValueList
+from data_skip import DataSkipWarning, MinMax, ScanReport, ValueList
 from data_skip.building.collect import collect, with_expressions
 from data_skip.planning import callback
 from data_skip.store.definition import Definition
 from data_skip.store.delta import DeltaStore
 from data_skip.store.snapshot import BASE, FileKey, definition_field
+from geo_skip import GeoBox
 from tests.support import Lake, settings_of
 
 ODD = ("x y", "a`b", "``", "l\nf", "k:int,l")
@@ -154,6 +155,12 @@ def test_workers_that_are_sent_the_package(spark: SparkSession, monkeypatch: pyt
         assert said() == []
     monkeypatch.setattr(context, "_python_includes", [os.path.relpath(where, SparkFiles.getRootDirectory())])
     assert said() == []
+
+
+def test_a_warning_that_is_raised_is_itself(lake: Lake) -> None:
+    lake.file("0.parquet", {"lng": [100.0], "lat": [1.0]})
+    with pytest.raises(DataSkipWarning, match="if lng and lat were swapped by mistake"):
+        lake.index(GeoBox("lng", "lat"))
 
 
 def test_what_is_kept_of_scans_without_an_index_holds_no_list_of_files(lake: Lake) -> None:

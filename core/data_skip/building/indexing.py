@@ -149,7 +149,7 @@ def fitted(index: Index, sample: Sample) -> Index:
     """The index with what it leaves open chosen from a sample of the table. DataSkipError where it cannot choose."""
     try:
         return index.fitted(sample)
-    except DataSkipError:
+    except (DataSkipError, Warning):  # the second where the user has warnings raised
         raise
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
