@@ -45,11 +45,11 @@ def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
             _sessions.pop(other).forget()
         known = _sessions.get(key)
         if known is None:
-            known = _sessions[key] = Skipping(spark, index_root)
             if python := python_without_data_skip(spark):
                 advice = f"set PYSPARK_PYTHON={sys.executable} before Spark starts"
                 message = f"Spark's workers run {python}, which lacks data_skip: no index of what has to be read can be made; {advice}"
                 warnings.warn(message, DataSkipWarning, stacklevel=2)
+            known = _sessions[key] = Skipping(spark, index_root)
         elif index_root is not None and known.index_root != index_root.rstrip("/"):
             raise DataSkipError(
                 f"data-skip is enabled with index_root={known.index_root!r}; data_skip.disable(spark) before {index_root!r}"

@@ -176,9 +176,9 @@ def _is_array(type_: pa.DataType) -> bool:
     return pa.types.is_list(type_) or pa.types.is_large_list(type_)
 
 
-def named(column: str) -> Column:
-    """The column of that very name, which may hold dots and backticks."""
-    return F.col("`" + column.replace("`", "``") + "`")
+def named(*path: str) -> Column:
+    """The column of that very name, which may hold dots and backticks; of more names, the field of a field."""
+    return F.col(".".join("`" + name.replace("`", "``") + "`" for name in path))
 
 
 def with_expressions(

@@ -84,18 +84,35 @@ def _columns_by_field(binding: Binding) -> list[Column]:
 def _shown(frame: DataFrame, column: Column) -> Values | None:
     """Whether a row shows that its file holds a column; None of one without structs, and of a field that is in no array: it matters not."""
     try:
-        type_: DataType = frame.schema
-        through_array = False
-        for name in column.path:
-            while isinstance(type_, ArrayType):
-                type_, through_array = type_.elementType, True
-            assert isinstance(type_, StructType)
-            type_ = type_[name].dataType
+        _, through_array = _of_path(frame.schema, column)
         if not through_array and "struct<" not in column.type:
             return None
-        return _holds(F.col(".".join(f"`{name}`" for name in column.path)), DataType.fromDDL(column.type))
+        return _holds(named(*column.path), _type(frame.schema, column))
     except (AssertionError, KeyError, PySparkException):
         return None if "struct<" not in column.type and len(column.path) == 1 else F.lit(False)
+
+
+def _of_path(schema: StructType, column: Column) -> tuple[DataType, bool]:
+    """The type of a column or field in a schema, and whether it is a field of elements of an array."""
+    type_: DataType = schema
+    arrays = 0
+    for name in column.path:
+        while isinstance(type_, ArrayType):
+            type_, arrays = type_.elementType, arrays + 1
+        assert isinstance(type_, StructType)
+        type_ = type_[name].dataType
+    for _ in range(arrays):
+        type_ = ArrayType(type_)
+    return type_, arrays > 0
+
+
+def _type(schema: StructType, column: Column) -> DataType:
+    """What an expression reads of a column, which may be some of its fields. PySparkException where that cannot be told.
+
+    Its text has the names of fields as they are: with a blank in one, it is no type to Spark.
+    """
+    whole, _ = _of_path(schema, column)
+    return whole if whole.simpleString() == column.type else DataType.fromDDL(column.type)
 
 
 def _holds(value: Values, type_: DataType) -> Values:
@@ -115,13 +132,13 @@ def _holds(value: Values, type_: DataType) -> Values:
     return value.isNotNull()
 
 
-def forget_lacking(found: Mapping[int, Collected], doubtful: Mapping[int, Binding], paths: Sequence[str]) -> None:
+def forget_lacking(found: Mapping[int, Collected], doubtful: Mapping[int, Binding], paths: Sequence[str], schema: StructType) -> None:
     """Forgets the records of the `doubtful` indexes, by their places, of files that may lack a field: no row and no footer shows it."""
     for number, file in found.items():
         unheld = [i for bit, i in enumerate(doubtful) if not file.held >> bit & 1]
         stored = _stored(paths[number], doubtful[unheld[0]].definition.reader) if unheld else None
         for i in unheld:
-            if stored is None or not _has_columns(stored, _columns_by_field(doubtful[i])):
+            if stored is None or not _has_columns(stored, _columns_by_field(doubtful[i]), schema):
                 file.records[i] = None
 
 
@@ -135,9 +152,12 @@ def _stored(uri: str, reader: Mapping[str, Any]) -> pa.StructType | None:
         return None
 
 
-def _has_columns(stored: pa.StructType, columns: Iterable[Column]) -> bool:
+def _has_columns(stored: pa.StructType, columns: Iterable[Column], schema: StructType) -> bool:
     """Whether a file surely has columns with all fields of their types."""
-    return all(_has(stored, column.path, DataType.fromDDL(column.type)) for column in columns)
+    try:
+        return all(_has(stored, column.path, _type(schema, column)) for column in columns)
+    except (AssertionError, KeyError, PySparkException):
+        return False
 
 
 def _has(stored: pa.DataType, path: tuple[str, ...], type_: DataType) -> bool:

@@ -158,7 +158,7 @@ def fitted(index: Index, sample: Sample) -> Index:
     """The index with what it leaves open chosen from a sample of the table. DataSkipError where it cannot choose."""
     try:
         return index.fitted(sample)
-    except DataSkipError:
+    except (DataSkipError, Warning):  # the second where the user has warnings raised
         raise
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
@@ -268,7 +268,7 @@ def _read(
         for i in found.keys() & (doubted | unsteady):
             found[i].refused, found[i].unsteady = True, i in unsteady
     if doubtful:
-        forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths)
+        forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths, state.frame.schema)
     report.unknown |= {str(index): error for index, error in failures.items()}
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,8 +46,8 @@ class Callback:
         "list", java a Listing (SkippingFileIndex.told): takes away the files that need not be read, and says "decided"; or "ask", to be
         asked again once Python functions have been run; or "run", how many bytes that may save, and of each runtime filter a line, why it
         is not worth knowing, "" where it is.
-        "indexed", java a query (SkippingRule.Unindexed): of each of its scans "1" where its table has an index, else "0".
-        "left", java a SkippingFileIndex that stays as it is: it has no index, or nothing is known of its rows, and told is why.
+        "indexed", java a query (SkippingRule.Left): of each of its scans "1" where its table has an index, else "0".
+        "left", java a scan that stays as it is (SkippingRule.Left): it has no index, or nothing is known of its rows, and told is why.
         "snapshot", java a SnapshotFileIndex, told the root of its table and the contract, a line each: the id and the version of the last
         snapshot, which the JVM then knows, a line each; "" and why there is none.
         "explain", java a SkippingFileIndex: its clause, for people.
@@ -64,7 +64,7 @@ class Callback:
             if what == "list":
                 return self._decide(Listing.of(java, told), catalog)
             if what == "left":
-                self._remember(json.loads(told), lambda: [Scan(java)], catalog)
+                self._remember(json.loads(told), java, catalog)
                 return None
             return self._look(json.loads(told), java, catalog)
         except StoreError as error:
@@ -100,12 +100,12 @@ class Callback:
         """Which scans of a query have an index."""
         found = "".join("1" if _indexed(roots, catalog) else "0" for roots in told["roots"])
         if "1" not in found:
-            self._remember(told, lambda: _scans(java), catalog)
+            self._remember(told, java, catalog)
         return found
 
-    def _remember(self, told: Mapping[str, Any], scans: Callable[[], list[Scan]], catalog: Catalog) -> None:
+    def _remember(self, told: Mapping[str, Any], java: Any, catalog: Catalog) -> None:
         """What a report will tell of scans that are left as they are is found once somebody looks at it."""
-        self.reports.add(told["execution_id"], told["number"], lambda: _of_unindexed(scans, told, catalog))
+        self.reports.add(told["execution_id"], told["number"], lambda: _of_left(java, told, catalog))
 
     class Java:
         """What py4j asks of a Python object that the JVM calls."""
@@ -144,17 +144,17 @@ def _indexed(roots: Sequence[str], catalog: Catalog) -> bool:
 
 
 def _scans(java: Any) -> list[Scan]:
-    """The scans of a query over tables without an index of whose rows something is known. LookupError where its plan is kept no more."""
+    """The scans that are left as they are of whose rows something is known. LookupError where their plan is kept no more."""
     scans = java.scans()
     if scans is None:
         raise LookupError("its plan is kept no more")
     return [Scan(scan) for scan in scans]
 
 
-def _of_unindexed(scans: Callable[[], list[Scan]], told: Mapping[str, Any], catalog: Catalog) -> list[ScanReport]:
+def _of_left(java: Any, told: Mapping[str, Any], catalog: Catalog) -> list[ScanReport]:
     """The reports of scans that were left as they are; where that fails, as for a table that was dropped since, that they were there."""
     try:
-        decided = [take_away(judge(Listing.now(scan), lambda _: [], catalog.knowledge)) for scan in scans()]
+        decided = [take_away(judge(Listing.now(scan), lambda _: [], catalog.knowledge)) for scan in _scans(java)]
         reports = [later(one, catalog.knowledge)() for one in decided]
     except Exception as error:
         reports = [

@@ -65,7 +65,7 @@ class ScanReport:
             f"  bytes    {human(self.bytes_read)} read of {human(self.bytes_total)}, {human(self.bytes_skipped)} skipped",
             f"  rows     {self.rows_kept:,} in files read of {self.rows_known:,} in files with a record"
             + (f"; scanning factor psi = {self.scanning_factor:.2g}" if self.rows_known else ""),
-            f"  clause   {self.clause or '(none: every file is read)'}",
+            f"  clause   {one_line(self.clause) or '(none: every file is read)'}",
         ]
         if self.predicates:
             width = max(len(shorten(p.predicate)) for p in self.predicates)
@@ -73,8 +73,8 @@ class ScanReport:
                 said = f"skips {predicate.files_skipped_alone:,} alone" if predicate.clause else f"not used: {predicate.why_not}"
                 said += f": {predicate.why_none}" if predicate.why_none else ""
                 lines.append(f"    {shorten(predicate.predicate):<{width}}  {said}")
-        lines += [f"  note     {note}" for note in self.notes]
-        lines += [f"  error    {error} (its files are read)" for error in self.errors]
+        lines += [f"  note     {one_line(note)}" for note in self.notes]
+        lines += [f"  error    {one_line(error)} (its files are read)" for error in self.errors]
         lines.append(f"  decided in {self.milliseconds:.1f} ms")
         return "\n".join(lines)
 
@@ -97,9 +97,14 @@ class QueryReport:
         return "\n".join([f"query {self.execution_id}", *map(str, self.scans)])
 
 
+def one_line(text: str) -> str:
+    """The text without the ends of lines that a name of a column may have."""
+    return " ".join(text.split())
+
+
 def shorten(text: str, width: int = 72) -> str:
     """The text in one line of at most `width` characters."""
-    text = " ".join(text.split())
+    text = one_line(text)
     return text if len(text) <= width else text[: width - 3] + "..."
 
 

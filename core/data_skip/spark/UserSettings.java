@@ -67,7 +67,10 @@ public final class UserSettings {
   /** null for what is no time. */
   private static Double seconds(String text) {
     try {
-      if (text.matches("[0-9.]+")) return Double.valueOf(text); // which takes 5d for 5, where it is days
+      if (text.matches("[0-9.]+")) { // Java takes 5d for 5, where it is days; and of hundreds of digits it makes what JSON has no number for
+        Double read = Double.valueOf(text);
+        return read.isInfinite() ? null : read;
+      }
       return new Double(JavaUtils.timeStringAs(text, java.util.concurrent.TimeUnit.MILLISECONDS) / 1000.0);
     } catch (IllegalArgumentException noTime) {
       return null;

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+from pyspark import SparkContext, SparkFiles
 from pyspark.sql import SparkSession
 
 _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('data_skip') is None)"
@@ -23,7 +24,15 @@ def python_without_data_skip(spark: SparkSession) -> str | None:
     if found is None or os.path.abspath(found) == os.path.abspath(sys.executable):
         return None
     try:
-        lacks = subprocess.run([found, "-c", _LOOK], timeout=_SECONDS, capture_output=True, check=False).returncode == 1
+        looked = subprocess.run([found, "-c", _LOOK], timeout=_SECONDS, capture_output=True, check=False, env=_environment(context))
+        lacks = looked.returncode == 1
     except (OSError, subprocess.TimeoutExpired):
         return None
     return found if lacks else None
+
+
+def _environment(context: SparkContext) -> dict[str, str]:
+    """That of workers, as far as it says where modules are: Spark sends them what `addPyFile` was given, and adds `spark.executorEnv`."""
+    sent = [os.path.join(SparkFiles.getRootDirectory(), name) for name in context._python_includes or ()]
+    paths = [*sent, context.environment.get("PYTHONPATH", ""), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, **context.environment, "PYTHONPATH": os.pathsep.join(filter(None, paths))}

@@ -78,8 +78,8 @@ class DeltaStore:
             self._table = self._snapshot = None
             return None
         if local and self._snapshot is not None:
-            if self._commit != self._commit_of(self._snapshot.version):
-                self._table = self._snapshot = None  # it was deleted, and perhaps made anew up to the same version
+            if not self._commit or self._commit != self._commit_of(self._snapshot.version):
+                self._table = self._snapshot = None  # it was deleted, and perhaps made anew up to the same version, or nobody knows
             elif not self._commit_of(self._snapshot.version + 1):
                 return self._snapshot  # versions are numbered without gaps
         try:
@@ -107,12 +107,17 @@ class DeltaStore:
         return self._snapshot
 
     def _commit_of(self, version: int) -> tuple[int, ...]:
-        """What tells a version's file in a local folder from another one of that name; nothing where there is none."""
-        try:
-            found = os.stat(f"{self.location}/_delta_log/{version:020}.json")
-        except OSError:
-            return ()
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        """What tells a version's file in a local folder from another one of that name; nothing where there is none.
+
+        Of a log that was cleaned up, that is the checkpoint.
+        """
+        for kind in ("json", "checkpoint.parquet"):
+            try:
+                found = os.stat(f"{self.location}/_delta_log/{version:020}.{kind}")
+            except OSError:
+                continue
+            return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+        return ()
 
     def _holds_something(self) -> bool:
         """Whether a local folder that is no Delta table holds anything but what a writer leaves there who is about to make one."""

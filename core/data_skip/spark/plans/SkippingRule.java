@@ -32,10 +32,13 @@ import org.apache.spark.sql.internal.SQLConf$;
  * partition pruning), and knows it by equality.
  */
 public final class SkippingRule extends Rule {
+  private static final int EVERY = -1; // scan of a plan
+
   private final BiFunction python;
   private final boolean everything;
   private volatile String left = ""; // Spark's number of the last query that it left alone, as skipping was off
-  private volatile LogicalPlan lastUnindexed;
+  private volatile LogicalPlan lastUnindexed; // kept for its report, as is the next
+  private volatile LogicalPlan lastLeft;
   private final ThreadLocal last = new ThreadLocal(); // the plan that it made before
 
   /** everything: scans are wrapped as well of whose tables there is no index, so that they can be looked at. */
@@ -61,14 +64,18 @@ public final class SkippingRule extends Rule {
       if (!everything && !asks(bare)) return bare;
       final Set indexed = everything ? null : indexed(bare, asking);
       if (!everything && indexed.isEmpty()) return bare;
+      final LogicalPlan seen = bare;
       LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
+        private int number = -1;
+
         public Object apply(Object node, Object place) {
+          number++;
           LogicalRelation scan = (LogicalRelation) node;
           SkippingFileIndex skipping = skipping(scan, (Place) place, asking);
           if (skipping == null) return scan;
           boolean served = everything || indexed.contains(scan.relation());
           if (served && skipping.isAsked()) return Plans.withLocation(scan, skipping);
-          if (!everything) tellLeft(scan, skipping, served ? skipping.whyNotAsked() : new ArrayList(), asking);
+          if (!everything) tellLeft(scan, skipping, served ? skipping.whyNotAsked() : new ArrayList(), new Left(seen, number, asking));
           return scan;
         }
       });
@@ -92,7 +99,7 @@ public final class SkippingRule extends Rule {
     List roots = new ArrayList();
     for (int i = 0; i < scans.size(); i++) roots.add(Description.roots((LogicalRelation) scans.get(i)));
     Object said = python.apply(
-        "indexed\n" + told(Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, new ArrayList()), new Unindexed(plan, asking));
+        "indexed\n" + told(Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, new ArrayList()), new Left(plan, EVERY, asking));
     for (int i = 0; said != null && i < scans.size(); i++) {
       if (said.toString().charAt(i) == '1') found.add(((LogicalRelation) scans.get(i)).relation());
     }
@@ -100,11 +107,11 @@ public final class SkippingRule extends Rule {
     return found;
   }
 
-  /** Tells Python of a scan that stays as it is; why: if its table has an index. What is kept for that has no plans of other sides. */
-  private void tellLeft(LogicalRelation scan, SkippingFileIndex skipping, List why, SparkSession asking) {
+  /** Tells Python of a scan that stays as it is; why: if its table has an index. */
+  private void tellLeft(LogicalRelation scan, SkippingFileIndex skipping, List why, Left left) {
     List roots = Collections.singletonList(Description.roots(scan));
-    Object kept = why.isEmpty() ? skipping : new SkippingFileIndex(scan, null, Literal$.MODULE$.TrueLiteral(), new ArrayList(), python, asking);
-    python.apply("left\n" + told(skipping.executionId(), skipping.number(), roots, why), kept);
+    python.apply("left\n" + told(skipping.executionId(), skipping.number(), roots, why), left);
+    if (!SmallSide.running()) lastLeft = (LogicalPlan) left.plan.get(); // else the query's own, that it is run for
   }
 
   private static String told(String executionId, long number, List roots, List why) {
@@ -201,19 +208,22 @@ public final class SkippingRule extends Rule {
   }
 
   /**
-   * A query over tables without an index, which is left as it is: what there is to tell of it is found once somebody looks at its report. The
-   * plan of the last one is kept for that, those before as long as Spark keeps them.
+   * The scans of a query that are left as they are, or one of them: what there is to tell of them is found once somebody looks at its report.
+   * The plan of the last query is kept for that, those before as long as Spark keeps them: plans hold lists of files.
    */
-  public final class Unindexed {
+  public final class Left {
     private final WeakReference plan;
+    private final int only;
     private final SparkSession asking;
 
-    private Unindexed(LogicalPlan plan, SparkSession asking) {
+    /** only: the place of the scan on the way through the plan. */
+    private Left(LogicalPlan plan, int only, SparkSession asking) {
       this.plan = new WeakReference(plan);
+      this.only = only;
       this.asking = asking;
     }
 
-    /** Its scans of whose rows something is known; null where its plan is kept no more. */
+    /** Those of whose rows something is known; null where the plan is kept no more. */
     public Object[] scans() {
       final LogicalPlan kept = (LogicalPlan) plan.get();
       if (kept == null) return null;
@@ -221,9 +231,13 @@ public final class SkippingRule extends Rule {
       SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
           return Descent.rewritten(kept, new BiFunction() {
+            private int number = -1;
+
             public Object apply(Object scan, Object place) {
+              number++;
+              if (only != EVERY && only != number) return scan;
               SkippingFileIndex found = skipping((LogicalRelation) scan, (Place) place, asking);
-              if (found != null && found.isAsked()) result.add(found);
+              if (found != null && (only != EVERY || found.isAsked())) result.add(found);
               return scan;
             }
           });
