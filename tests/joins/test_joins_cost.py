@@ -120,3 +120,14 @@ def test_no_time_runs_no_job(lake: Lake) -> None:
     with settings_of(lake.spark, {"spark.data_skip.join.maxSeconds": "0"}):
         scan = fact_scan(lake, "SELECT fact.* FROM fact JOIN dim ON k = id WHERE k >= 0")
     assert scan.files_read == FILES and note(scan, "0.0 s are over"), scan
+
+
+def test_a_job_for_nearly_nothing_is_not_run(lake: Lake) -> None:
+    sql = "SELECT fact.* FROM fact JOIN dim ON k = id WHERE k >= 0"
+    with settings_of(lake.spark, {"spark.data_skip.join.leastBytes": "4m"}):
+        scan = fact_scan(lake, sql)
+    assert scan.files_read == FILES and note(scan, "a job takes longer than what it may save"), scan
+    with settings_of(lake.spark, {"spark.data_skip.join.leastBytes": "few"}):
+        assert note(fact_scan(lake, sql), "spark.data_skip.join.leastBytes=few is no size")
+    with settings_of(lake.spark, {"spark.data_skip.join.leastBytes": "1m"}):
+        assert fact_scan(lake, sql).files_read == 1

@@ -19,6 +19,7 @@ from data_skip.planning.decide import Judgement, Verdict, bound
 from data_skip.planning.report import human
 from data_skip.store.reader import Reading
 
+_OPENED = 1 << 18  # bytes that are read in the time in which a local file is opened, in two milliseconds or three
 Bytes = npt.NDArray[np.float64]
 
 
@@ -62,6 +63,8 @@ def worth(judgement: Judgement, knowledge: Knowledge) -> Worth:
                 f"that may read {human(asked['bytes'])}, and a value of {', '.join(asked['keys'])} would skip {human(skipped)} of"
                 f" {human(size)}: the ranges of the files overlap"
             )
+        elif skipped + _OPENED * files * skipped / size < scan.description["least_gain"]:
+            reason = f"a job takes longer than what it may save: {human(skipped)} of {files:,} files (spark.data_skip.join.leastBytes)"
         else:
             saves = max(saves, skipped)
         why_not.append(reason)

@@ -13,6 +13,8 @@ public final class UserSettings {
   private static final List ON = Arrays.asList(new String[] {"true", "on", "yes", "1"});
   private static final List OFF = Arrays.asList(new String[] {"false", "off", "no", "0"});
   private static final String MAX_BYTES = "spark.data_skip.join.maxBytes";
+  private static final String LEAST_BYTES = "spark.data_skip.join.leastBytes";
+  private static final String LEAST_UNSET = "4m";
   private static final String[][] TIMES = {
     {"spark.data_skip.python.maxSeconds", "5"}, {"spark.data_skip.decideSeconds", "10"}, {"spark.data_skip.join.maxSeconds", "1"},
   };
@@ -26,16 +28,27 @@ public final class UserSettings {
 
   /** The most that a small side may read; null where what is set is no size. */
   public static Long joinMaxBytes(SQLConf conf) {
-    try {
-      return new Long(JavaUtils.byteStringAsBytes(read(conf, MAX_BYTES, "32m")));
-    } catch (IllegalArgumentException noSize) {
-      return null;
-    }
+    return bytes(read(conf, MAX_BYTES, "32m"));
   }
 
   /** How it was written. */
   public static String joinMaxBytesText(SQLConf conf) {
     return MAX_BYTES + "=" + read(conf, MAX_BYTES, "32m");
+  }
+
+  /** What running a small side has to save at least: about as much as is read in the time that a job takes, however small. */
+  public static long joinLeastBytes(SQLConf conf) {
+    Long set = bytes(read(conf, LEAST_BYTES, LEAST_UNSET));
+    return (set == null ? bytes(LEAST_UNSET) : set).longValue();
+  }
+
+  /** null for what is no size. */
+  private static Long bytes(String text) {
+    try {
+      return new Long(JavaUtils.byteStringAsBytes(text));
+    } catch (IllegalArgumentException noSize) {
+      return null;
+    }
   }
 
   /** How long Python functions may take. */
@@ -82,6 +95,8 @@ public final class UserSettings {
     List notes = new ArrayList();
     String enabled = read(conf, ENABLED, "true").toLowerCase(Locale.ROOT);
     if (!OFF.contains(enabled) && !ON.contains(enabled)) notes.add(ENABLED + "=" + enabled + " is neither true nor false: it counts as true");
+    String least = read(conf, LEAST_BYTES, LEAST_UNSET);
+    if (bytes(least) == null) notes.add(LEAST_BYTES + "=" + least + " is no size, as 4194304 or 4m are: it counts as " + LEAST_UNSET);
     for (int i = 0; i < TIMES.length; i++) {
       String text = read(conf, TIMES[i][0], TIMES[i][1]);
       if (seconds(text) == null) notes.add(TIMES[i][0] + "=" + text + " is no time, as 10 or 10s are: it counts as " + TIMES[i][1]);

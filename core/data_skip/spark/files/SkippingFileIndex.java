@@ -111,6 +111,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
       List all = new ArrayList(notes);
       all.addAll(UserSettings.unreadable(asking.sessionState().conf()));
       json.put("notes", all);
+      json.put("least_gain", new Long(UserSettings.joinLeastBytes(asking.sessionState().conf())));
       json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
       description = Plans.json(json);
     }
