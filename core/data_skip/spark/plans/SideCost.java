@@ -40,8 +40,8 @@ public final class SideCost {
   }
 
   /**
-   * Whether running the plan makes the rows of a cache that the query reads as well: to end that would leave the cache with an error, which
-   * Spark raises again for the query.
+   * Whether running the plan makes the rows of a cache, which the query reads as well: no work is lost, and to end it may leave the cache with
+   * an error that Spark raises again (SPARK-49982).
    */
   public static boolean fillsCache(LogicalPlan plan) {
     if (plan instanceof InMemoryRelation && !((InMemoryRelation) plan).cacheBuilder().isCachedColumnBuffersLoaded()) return true;
