@@ -75,7 +75,7 @@ def test_the_report_after_a_query_without_skipping_is_not_of_the_one_before(lake
 
 def test_threads_that_are_not_pinned_are_refused() -> None:
     """They know no settings of the query: a date_format under legacy policy lost its row."""
-    context = SimpleNamespace(_jsc=True, _gateway=JavaGateway())  # as PySpark makes it with PYSPARK_PIN_THREAD=false
+    context = SimpleNamespace(master="yarn", _jsc=True, _gateway=JavaGateway())  # as PySpark makes it with PYSPARK_PIN_THREAD=false
     session: Any = SimpleNamespace(_jsparkSession=SimpleNamespace(sessionUUID=lambda: "not pinned"), sparkContext=context)
     with pytest.raises(DataSkipError, match=r"PYSPARK_PIN_THREAD=false.*unset PYSPARK_PIN_THREAD"):
         data_skip.enable(session)
