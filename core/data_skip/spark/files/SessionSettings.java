@@ -1,5 +1,6 @@
 package data_skip;
 
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -18,6 +19,8 @@ public final class SessionSettings {
   private static final int MOST_KEYS = 10000; // that are remembered: users' own may be any
   private static volatile String[] libraries = new String[0];
   private static final Map OF_LIBRARIES = new ConcurrentHashMap(); // of keys of Hadoop whether they are
+
+  private static final Method PROPERTIES = properties();
 
   private final SQLConf conf;
 
@@ -49,9 +52,10 @@ public final class SessionSettings {
   /** Of Spark SQL, and of Hadoop's libraries; in one form, whatever was written. */
   public Map explicit(Configuration hadoop) {
     Map result = new TreeMap();
-    Iterator entries = hadoop.iterator();
+    Iterator entries = entries(hadoop);
     while (entries.hasNext()) {
       Map.Entry entry = (Map.Entry) entries.next();
+      if (!(entry.getKey() instanceof String)) continue;
       String key = (String) entry.getKey();
       if (ofLibraries(key) && !byDefault(hadoop, key)) result.put(key, String.valueOf(entry.getValue()).trim());
     }
@@ -65,6 +69,26 @@ public final class SessionSettings {
       if (value != null) result.put(key, value);
     }
     return result;
+  }
+
+  /** What is set in a Configuration. That copies all of its thousand settings for whoever asks: a quarter of what is done here for a scan. */
+  private static Iterator entries(Configuration hadoop) {
+    try {
+      if (PROPERTIES != null) return ((Map) PROPERTIES.invoke(hadoop, new Object[0])).entrySet().iterator();
+    } catch (Exception otherwise) {
+      // a Hadoop that keeps them in another way
+    }
+    return hadoop.iterator();
+  }
+
+  private static Method properties() {
+    try {
+      Method found = Configuration.class.getDeclaredMethod("getProps", new Class[0]);
+      found.setAccessible(true);
+      return found;
+    } catch (Exception otherwise) {
+      return null;
+    }
   }
 
   /** What a session gives whether or not it is set: at other defaults on another machine, in another environment, or by another Spark. */
