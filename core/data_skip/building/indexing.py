@@ -12,9 +12,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from data_skip.building import direct
 from data_skip.building.binding import Binding
 from data_skip.building.collect import FILE, Collected, collect, with_expressions
 from data_skip.building.doubts import fields_held, forget_lacking, times_of_text, undated
+from data_skip.building.file_records import Part
 from data_skip.building.lifting import lift
 from data_skip.building.lines import LINE, encoding_of, files_with, files_with_header, odd_lines
 from data_skip.building.progress import progress_bar
@@ -33,6 +35,7 @@ from data_skip.store.snapshot import definition_field
 
 MALFORMED = "data_skip_malformed"
 Read = Callable[[Mask], dict[int, Collected]]
+_LIFTED_HERE = 64  # so many footers are read by the driver: to start tasks takes longer
 _MOST_UNREADABLE = 10  # beyond, a pass fails
 _HOUR = 3_600_000
 _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
@@ -46,6 +49,7 @@ class IndexReport:
     indexes: list[str]
     files_collected: int = 0
     files_lifted: int = 0  # of those collected: not read, since their footers hold all that was asked for
+    files_direct: int = 0  # of those collected: read by tasks themselves, since pyarrow reads them just as Spark does
     files_current: int = 0  # were up to date
     files_too_recent: int = 0  # have no record until the next refresh: they may be written again and look the same, or changed meanwhile
     files_refused: int = 0  # of those collected: hold malformed records, and are always read
@@ -55,6 +59,7 @@ class IndexReport:
     seconds: float = 0.0
     unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
     unreadable: str = ""  # Spark's words about the first of them
+    why_by_spark: str = ""  # why the first Parquet file that Spark read was not read by a task itself
 
     def __repr__(self) -> str:  # as a notebook shows it
         return str(self)
@@ -67,6 +72,8 @@ class IndexReport:
         ]
         if self.files_lifted:
             lines.append(f"  {self.files_lifted:,} of them were not read: their own footers hold what was asked for")
+        if self.why_by_spark:
+            lines.append(f"  some of them were read by Spark, which takes longer: {self.why_by_spark}")
         if self.files_too_recent:
             lines.append(f"  {self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")
         if self.files_refused:
@@ -110,16 +117,9 @@ def index_files(
     wanted = _wanted(keys, current | too_recent)
     _let_clocks_pass([key for key, chosen in zip(keys, wanted, strict=True) if key is not None and chosen], now)
     report.files_current = sum(key in current for key in keys)
-    found = _lift(listing, wanted, bindings)
-    report.files_lifted = len(found)
-    to_read = wanted.copy()
-    to_read[list(found)] = False
     unreadable: dict[int, str] = {}
-    if to_read.any():
-        with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
-            found |= _read_all_that_can_be(
-                lambda files: _read(target, state, listing, files, bindings, report), to_read, unreadable, report
-            )
+    with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
+        found = _collect(target, state, listing, wanted, bindings, report, unreadable)
     after = state.list_again() if wanted.any() else set()
     if wanted.any() and not after:
         raise DataSkipError(f"the files of {target.name} were deleted meanwhile; nothing was written")
@@ -191,6 +191,48 @@ def _too_recent_files(keys: Sequence[FileKey | None], now: float) -> set[FileKey
     return {key for key in files if now - resolution <= key.modification_time <= now + _HOUR}
 
 
+def _collect(
+    target: Target,
+    state: TableState,
+    listing: Listing,
+    wanted: Mask,
+    bindings: Sequence[Binding],
+    report: IndexReport,
+    unreadable: dict[int, str],
+) -> dict[int, Collected]:
+    """What is found of the wanted files, by the place of each in the listing: of footers alone, by tasks that read, and by Spark."""
+    to_read = wanted.copy()
+    found = _lift(listing, wanted, bindings) if wanted.sum() <= _LIFTED_HERE else {}
+    report.files_lifted = len(found)
+    to_read[list(found)] = False
+    if to_read.any():
+        found |= _read_directly(state, listing, to_read, bindings, report)
+        to_read[list(found)] = False
+    if to_read.any():
+        found |= _read_all_that_can_be(
+            lambda files: _read(target, state, listing, files, bindings, report), to_read, unreadable, report, bool(found)
+        )
+    return found
+
+
+def _read_directly(
+    state: TableState, listing: Listing, wanted: Mask, bindings: Sequence[Binding], report: IndexReport
+) -> dict[int, Collected]:
+    """What Spark's tasks find in the wanted files that they can read themselves, by the place of each in the listing."""
+    asked = direct.wanted(bindings, state.scan.description["options"])
+    if isinstance(asked, str):
+        report.why_by_spark = asked if bindings[0].definition.reader["format"] == "parquet" else ""
+        return {}
+    identities, paths = listing.identities, listing.paths
+    files = [Part(i, paths[i], *identities[i]) for i in np.flatnonzero(wanted).tolist()]
+    failures: dict[Index, str] = {}
+    found, report.why_by_spark = direct.read(state.frame.sparkSession, files, asked, failures)
+    report.unknown |= {str(index): error for index, error in failures.items()}
+    report.files_lifted += sum(file.lifted for file in found)
+    report.files_direct = sum(not file.lifted for file in found)
+    return {file.number: file.file for file in found if file.file is not None}
+
+
 def _lift(listing: Listing, wanted: Mask, bindings: Sequence[Binding]) -> dict[int, Collected]:
     """What footers alone say of the wanted files, by the place of each in the listing."""
     paths = listing.paths if wanted.any() else []
@@ -198,10 +240,11 @@ def _lift(listing: Listing, wanted: Mask, bindings: Sequence[Binding]) -> dict[i
     return lift(uris, {binding.index: binding.definition for binding in bindings})
 
 
-def _read_all_that_can_be(read: Read, wanted: Mask, unreadable: dict[int, str], report: IndexReport) -> dict[int, Collected]:
+def _read_all_that_can_be(read: Read, wanted: Mask, unreadable: dict[int, str], report: IndexReport, others: bool) -> dict[int, Collected]:
     """What a pass over the wanted files finds, without those that cannot be read, as an archive that is being written.
 
-    DataSkipError where none can be read, or too many cannot: then it is not the files.
+    `others`: whether there are files that were read in another way. DataSkipError where none can be read, or too many cannot: then it is
+    not the files.
     """
     try:
         found = _read_in_parts(read, wanted, unreadable)
@@ -210,7 +253,7 @@ def _read_all_that_can_be(read: Read, wanted: Mask, unreadable: dict[int, str], 
         hint = f"Spark's workers run another Python, or lack what it has: {advice}" if is_of_workers(error) else ""
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}nothing was written") from error
     report.unreadable = next(iter(unreadable.values()), "")
-    if len(unreadable) == wanted.sum():
+    if len(unreadable) == wanted.sum() and not others:
         raise DataSkipError(f"the files of {report.table} cannot be read: {report.unreadable}; nothing was written")
     return found
 

@@ -38,6 +38,7 @@ class BloomFilter(Index):
         refuse_probability(fpp)
         super().__init__(*expressions, fpp=fpp)
 
+    distinct = True
     fpp: float
 
     def refuse(self, types: tuple[str, ...]) -> str | None:
