@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from data_skip.building.plain import decoded, used
+from data_skip.indexes.distinct import unique
 
 MOST_VALUES, MOST_BYTES = 1 << 20, 1 << 26  # that are held back
-_BITS = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 _FEW = 1 << 12
 _MOSTLY = 0.5  # where more of a batch's values are distinct, to find the others takes longer than it saves
 
@@ -27,7 +25,7 @@ class DistinctValues:
         """A batch."""
         if array.null_count:
             self._null = pa.nulls(1, _type(array))
-        part = unique(array) if self._worth_it else decoded(array).drop_null()
+        part = _unique(array) if self._worth_it else decoded(array).drop_null()
         self._worth_it &= len(part) <= max(_MOSTLY * len(array), _FEW)
         if not len(part):
             return
@@ -52,7 +50,7 @@ class DistinctValues:
     def _put_together(self) -> None:
         if len(self._parts) > 1:
             together = pa.concat_arrays(self._parts)
-            self._parts = [unique(together) if self._worth_it else together]
+            self._parts = [_unique(together) if self._worth_it else together]
             self._values, self._bytes = len(self._parts[0]), self._parts[0].nbytes
 
 
@@ -60,22 +58,6 @@ def _type(array: pa.Array) -> pa.DataType:
     return array.type.value_type if pa.types.is_dictionary(array.type) else array.type
 
 
-def unique(array: pa.Array) -> pa.Array:
+def _unique(array: pa.Array) -> pa.Array:
     """The distinct non-null values of an array."""
-    if pa.types.is_dictionary(array.type):
-        return used(array).unique()
-    if bits := _BITS.get(array.type):
-        return array.view(bits).drop_null().unique().view(array.type)
-    if pa.types.is_integer(array.type) and len(array) > _FEW:
-        return _unique_numbers(array.drop_null())
-    return array.drop_null().unique()
-
-
-def _unique_numbers(array: pa.Array) -> pa.Array:
-    """Of numbers that lie close, by a table: a hash of each takes longer."""
-    ends = pc.min_max(array).as_py()
-    if ends["min"] is None or ends["max"] - ends["min"] > 2 * len(array):
-        return array.unique()
-    occurs = np.zeros(ends["max"] - ends["min"] + 1, dtype=bool)
-    occurs[np.subtract(array.to_numpy(), ends["min"], dtype=np.int64)] = True
-    return pa.array(np.flatnonzero(occurs) + ends["min"], array.type)
+    return unique(used(array) if pa.types.is_dictionary(array.type) else array)
