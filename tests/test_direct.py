@@ -1,10 +1,10 @@
-"""Files that Spark's tasks read by pyarrow: values are, bit by bit, those that Spark reads; and files of which that is not sure, Spark reads."""
+"""Files that Spark's tasks read by pyarrow: values are, bit by bit, those that Spark reads. Where that is not sure, Spark reads them."""
 
 from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data_skip import BloomFilter, GapList, Hybrid, Index, IndexReport, MinMax, Prefix, Suffix, Table, ValueList
+from data_skip import BloomFilter, DataSkipError, GapList, Hybrid, Index, IndexReport, MinMax, Prefix, Suffix, Table, ValueList
 from data_skip.building import direct
+from data_skip.building.file_records import Wanted
 from geo_skip import GeoBox, S2Covering
 from log_skip import NGram
 from tests.support import Lake, aged, settings_of
@@ -61,8 +62,8 @@ def by_both(monkeypatch: pytest.MonkeyPatch, table: Table, *indexes: Index) -> t
     for by_spark in (False, True):
         with monkeypatch.context() as patched:
             if by_spark:
-                patched.setattr(direct, "wanted", lambda *_: "it is not asked for")
-                patched.setattr("data_skip.building.indexing._lift", lambda *_: {})
+                patched.setattr(direct, "wanted", lambda *_: (Wanted([], [], {}), "it is not asked for"))
+                patched.setattr("data_skip.building.one_pass._lift", lambda *_: {})
             reports.append(table.create_index(*indexes))
         rows = table.metadata().orderBy("path").collect()
         found.append([ordered(row.asDict(recursive=True)) for row in rows])
@@ -127,7 +128,7 @@ def test_values_are_those_that_spark_reads(lake: Lake, monkeypatch: pytest.Monke
         aged(lake.folder / f"{name}.parquet")
     lake.file("empty.parquet", pa.table(COLUMNS).slice(0, 0))
     indexes = [kind(name) for kind in (Everything, Once) for name in COLUMNS]
-    report, rows = by_both(monkeypatch, lake.table(), *indexes)
+    report, _ = by_both(monkeypatch, lake.table(), *indexes)
     assert (report.files_direct, report.why_by_spark) == (len(WRITTEN) + 1, "")
 
 
@@ -146,19 +147,139 @@ def test_values_that_spark_wrote(lake: Lake, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_records_of_all_indexes(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["tiny", "large", "near", "text", "raw", "day", "moment", "price", "nothing"]
+    for i in range(2):
+        chosen = pa.array(np.random.default_rng(i).integers(0, ROWS, 50))
+        lake.file(f"{i}.parquet", {name: COLUMNS[name].take(chosen) for name in [*names, "lat", "lng"]})
+    indexes: list[Index] = [kind(name) for kind in (MinMax, ValueList, GapList, BloomFilter) for name in names]
+    indexes += [Prefix("text", 2), Suffix("text", 1), NGram("text"), Hybrid("text", threshold=3), ValueList("large", limit=3)]
+    report, _ = by_both(monkeypatch, lake.table(), *indexes, GeoBox("lat", "lng"), S2Covering("lat", "lng"))
+    assert report.files_direct == 2
+
+
+INTS = pa.array([1, None, 3])
+INT96 = {"use_deprecated_int96_timestamps": True}
+BY_SPARK: Mapping[str, tuple[str, pa.Array, pa.Array | pa.Table, dict[str, Any]]] = {  # the table's type, what is as it says, what is not
+    "of less bits": ("bigint", INTS, pa.array([1, 2, None], pa.int32()), {}),
+    "a date as a moment": ("timestamp_ntz", pa.array([0], pa.timestamp("us")), pa.array([0], pa.date32()), {}),
+    "without a sign": ("bigint", INTS, pa.array([1, 3_000_000_000], pa.uint32()), {}),
+    "half of a double": ("double", pa.array([0.1]), pa.array([0.1], pa.float32()), {}),
+    "a narrower decimal": (
+        "decimal(12,2)",
+        pa.array([Decimal("1.25")], pa.decimal128(12, 2)),
+        pa.array([Decimal("1.25")], pa.decimal128(9, 2)),
+        {},
+    ),
+    "bytes": ("string", pa.array(["a"]), pa.array([b"b"]), {}),
+    "milliseconds": ("timestamp", pa.array([5], pa.timestamp("us", "UTC")), pa.array([5], pa.timestamp("ms", "UTC")), {}),
+    "of twelve bytes": ("timestamp", pa.array([5], pa.timestamp("us", "UTC")), pa.array([5], pa.timestamp("us", "UTC")), INT96),
+    "without a zone": ("timestamp", pa.array([5], pa.timestamp("us", "UTC")), pa.array([5], pa.timestamp("us")), {}),
+    "an old date": ("date", pa.array([date(1901, 1, 1)]), pa.array([date(1900, 12, 31)]), {}),
+    "an old moment": ("timestamp", pa.array([0], pa.timestamp("us", "UTC")), pa.array([-(10**17)], pa.timestamp("us", "UTC")), {}),
+    "streams of bytes": ("double", pa.array([0.5]), pa.array([0.5]), {"column_encoding": "BYTE_STREAM_SPLIT", "use_dictionary": False}),
+    "in other letters": ("bigint", INTS, pa.table({"V": INTS}), {}),
+    "no such column": ("bigint", INTS, pa.table({"w": INTS}), {}),
+    "a time of pyarrow": ("bigint", INTS, pa.array([1, 2], pa.duration("us")), {}),
+}
+
+
+@pytest.mark.parametrize("case", BY_SPARK)
+def test_what_spark_reads(lake: Lake, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    type_, usual, odd, options = BY_SPARK[case]
+    lake.file("usual.parquet", {"v": usual})
+    pq.write_table(odd if isinstance(odd, pa.Table) else pa.table({"v": odd}), lake.folder / "odd.parquet", **options)
+    aged(lake.folder / "odd.parquet")
+    indexes = [] if case == "streams of bytes" else [Everything("v")]
+    try:
+        report, _ = by_both(monkeypatch, lake.table(schema=f"v {type_}"), *indexes, ValueList("v"))
+    except AssertionError:
+        assert case == "of twelve bytes"
+        raise
+    assert report.files_direct == 1
+    assert report.why_by_spark
+
+
+def test_how_a_table_is_read(lake: Lake) -> None:
+    lake.file("a.parquet", {"v": ["a", "b"], "n": [1, 2], "s": [{"x": 1}, None], "a": [[1], None]})
+    table, index = lake.table(), ValueList("v")
+
+    def direct_files(*indexes: Index, **given: Any) -> int:
+        made = lake.table(**given) if given else table
+        files = made.create_index(*indexes).files_direct
+        made.drop_index(*indexes)
+        return files
+
+    assert direct_files(index) == direct_files(ValueList("s.x")) == direct_files(index, MinMax("n")) == 1
+    assert direct_files(ValueList("upper(v)")) == direct_files(ValueList("a")) == direct_files(ValueList("n + 1")) == 0
+    for option in ("mergeSchema", "datetimeRebaseMode"):
+        assert direct_files(index, format="parquet", options={option: "true" if option == "mergeSchema" else "LEGACY"}) == 1, option
+    for option in ("fs.file.impl.disable.cache", "unheardOf", "parquet.encryption.kms.instance.id"):
+        assert direct_files(index, format="parquet", options={option: ""}) == 0, option
+    for setting, files in {
+        "spark.sql.caseSensitive": 1,
+        "spark.sql.parquet.fieldId.read.enabled": 1,
+        "spark.sql.legacy.charVarcharAsString": 0,
+    }.items():
+        with settings_of(lake.spark, {setting: "true"}):
+            assert direct_files(index) == files, setting
+    other = lake.file("../other/a.parquet", {"v": ["a"]}).parent
+    assert lake.skipping.table(str(other)).create_index(index).files_direct == 1
+    lake.spark.read.parquet(str(other)).write.orc(str(other / "orc"))
+    assert lake.skipping.table(str(other / "orc"), format="orc").create_index(index).why_by_spark == ""
+
+
+class Failing(Index):
+    """Some of its files are too much for it."""
+
+    fields = {"rows": pa.int64()}
+
+    def collect(self, *values: pa.Array) -> dict[str, Any]:
+        return {"rows": 1 // (values[0][0].as_py() - 1)}
+
+    def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+        return {"rows": a["rows"] + b["rows"]}
+
+
+def test_errors_are_those_of_the_index(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"n": [1]})
+    lake.file("b.parquet", {"n": [2]})
+    report, _ = by_both(monkeypatch, lake.table(), Failing("n"), ValueList("n"))
+    assert report.files_direct == 2
+    assert "ZeroDivisionError" in report.unknown["Failing(n)"]
+
+
+def test_what_tasks_and_spark_read_of_the_same_files(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(3):
-        lake.file(
-            f"{i}.parquet", {name: array.take(pa.array(np.random.default_rng(i).integers(0, ROWS, 50))) for name, array in COLUMNS.items()}
-        )
-    indexes: list[Index] = [MinMax(name) for name in COLUMNS] + [ValueList(name) for name in COLUMNS]
-    indexes += [kind(name) for kind in (GapList, BloomFilter, Hybrid) for name in ORDERED]
-    indexes += [
-        Prefix("text", 2),
-        Suffix("text", 1),
-        NGram("text"),
-        ValueList("text", limit=3),
-        GeoBox("lat", "lng"),
-        S2Covering("lat", "lng"),
-    ]
-    report, _ = by_both(monkeypatch, lake.table(), *indexes)
-    assert report.files_direct == 3
+        lake.file(f"{i}.parquet", {"n": [i, None, i + 10], "s": ["a", "b", str(i)]})
+    lake.file("odd.parquet", {"n": pa.array([5], pa.int32()), "s": ["z"]})
+    report, _ = by_both(
+        monkeypatch, lake.table(schema="n bigint, s string"), ValueList("upper(s)"), MinMax("n"), ValueList("n % 7"), ValueList("s")
+    )
+    assert (report.files_direct, report.files_collected, report.rows) == (3, 4, 10)
+    assert "ValueList(upper(s))" in report.why_by_spark
+    with pytest.raises(DataSkipError, match="cannot be read"):  # by Spark, none of them
+        lake.table(schema="n bigint, s string").create_index(ValueList("s"), ValueList("raise_error(s)"))
+
+
+def test_one_large_file_is_read_by_several_tasks(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq.write_table(pa.table({"n": list(range(1000)), "s": ["x"] * 1000}), lake.folder / "a.parquet", row_group_size=300)
+    aged(lake.folder / "a.parquet")
+    lake.file("b.parquet", {"n": [5], "s": ["y"]})
+    monkeypatch.setattr(direct, "_PART", 500)
+    report, _ = by_both(monkeypatch, lake.table(), Everything("n"), ValueList("s"), GapList("n"))
+    assert (report.files_direct, report.rows) == (2, 1001)
+
+
+def test_workers_that_cannot_read(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"n": [1]})
+
+    def broken(_: Any) -> Callable[[Any], Iterator[bytes]]:
+        def run(_: Any) -> Iterator[bytes]:
+            raise ImportError("no pyarrow here")
+
+        return run
+
+    monkeypatch.setattr(direct, "_reader", broken)
+    report = lake.table().create_index(ValueList("n"))
+    assert (report.files_direct, report.files_collected) == (0, 1)
+    assert "no pyarrow here" in report.why_by_spark

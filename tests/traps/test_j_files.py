@@ -124,14 +124,14 @@ def test_j8_other_bucket_or_scheme(lake: Lake) -> None:
 def test_j9_file_that_changes_while_it_is_collected(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.file("a.parquet", LOW)
     lake.file("b.parquet", LOW)
-    collect = indexing._collect
+    collect = indexing.collect_files
 
     def and_change(*args: Any) -> Any:
         found = collect(*args)
         lake.file("a.parquet", {"x": [1, 2, 300]})
         return found
 
-    monkeypatch.setattr(indexing, "_collect", and_change)
+    monkeypatch.setattr(indexing, "collect_files", and_change)
     report = lake.table().create_index(MinMax("x"), ValueList("x"))  # of MinMax alone, footers tell enough
     assert (report.files_collected, report.files_too_recent) == (1, 1)
     lake.view()
@@ -142,7 +142,7 @@ def test_j9_file_that_changes_while_it_is_collected(lake: Lake, monkeypatch: pyt
         (lake.folder / "a.parquet").unlink()
         return found
 
-    monkeypatch.setattr(indexing, "_collect", and_delete)
+    monkeypatch.setattr(indexing, "collect_files", and_delete)
     assert lake.table().refresh().files_collected == 0
     lake.view()
     lake.check("x > 50", read=[])

@@ -26,21 +26,24 @@ _PART = 1 << 27  # bytes of a file that a task reads at once, where there are to
 _TASK = 1 << 28  # bytes that are worth a task more than there are cores: to start one takes a worker 60 ms
 
 
-def wanted(bindings: Sequence[Binding], options: Iterable[str]) -> Wanted | str:
-    """What tasks are to make of each file of a table; or why they cannot read any. `options`: those that the table is read with."""
-    options = list(options)
+def wanted(bindings: Sequence[Binding], options: Iterable[str]) -> tuple[Wanted, str]:
+    """The indexes that tasks can make of files that they read, and why others they cannot. `options`: those that the table is read with.
+
+    Where all indexes may be lifted, that is all of them: of a file that has to be read, columns are told for those that can be so read.
+    """
+    given, why = list(options), ""
     definitions = {binding.index: binding.definition for binding in bindings}
-    liftable = all(lifts(index) and by_name_from_parquet(definition.reader) for index, definition in definitions.items())
-    columns: list[tuple[Column, ...] | None] = []
+    columns: dict[Index, tuple[Column, ...] | None] = {}
     for index, definition in definitions.items():
-        if why := why_not(definition.reader, options):
-            return why
         trees = definition.bound_expressions
-        found = tuple(tree for tree in trees if isinstance(tree, Column) and is_plain(tree))
-        columns.append(found if len(found) == len(trees) else None)
-        if columns[-1] is None and not liftable:
-            return f"{index} is over more than columns, or of a type that Spark reads"
-    return Wanted(list(definitions), columns, trees_of(definitions) if liftable else {})
+        plain = tuple(tree for tree in trees if isinstance(tree, Column) and is_plain(tree))
+        reason = why_not(definition.reader, given) if len(plain) == len(trees) else f"{index} is over more than plain columns"
+        columns[index] = None if reason else plain
+        why = why or (reason if definition.reader["format"] == "parquet" else "")
+    if all(lifts(index) and by_name_from_parquet(definition.reader) for index, definition in definitions.items()):
+        return Wanted(list(columns), list(columns.values()), trees_of(definitions)), ""
+    plain_ones = [index for index in columns if columns[index] is not None]
+    return Wanted(plain_ones, [columns[index] for index in plain_ones], {}), why
 
 
 def read(spark: SparkSession, files: Sequence[Part], asked: Wanted, failures: dict[Index, str]) -> tuple[list[Found], str]:

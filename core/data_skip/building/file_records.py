@@ -35,7 +35,7 @@ class Wanted:
         found: dict[tuple[str, ...], Column] = {}
         for index, columns in zip(self.indexes, self.columns, strict=True):
             if columns is None:
-                raise NotPlain(f"{index} is over more than a column")
+                raise NotPlain(f"{index} is not over plain columns")
             found |= {column.path: column for column in columns}
         return list(found.values())
 
