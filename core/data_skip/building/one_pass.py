@@ -54,11 +54,12 @@ def collect_files(
     unreadable: dict[int, str],
 ) -> dict[int, Collected]:
     """What is found of the wanted files, by the place of each in the listing: of footers alone, by tasks that read, and by Spark."""
-    found = _lift(listing, wanted, bindings) if wanted.sum() <= _LIFTED_HERE else {}
+    local = target.jvm.local_files
+    found = _lift(listing, wanted, bindings) if local and wanted.sum() <= _LIFTED_HERE else {}
     report.files_lifted = len(found)
     asked, report.why_by_spark = direct.wanted(bindings, state.scan.description["options"])
     by_tasks: dict[int, Collected] = {}
-    if asked.indexes and (to_read := _without(wanted, found)).any():
+    if local and asked.indexes and (to_read := _without(wanted, found)).any():
         by_tasks = _read_directly(state, listing, to_read, asked, report)
 
     def read(files: Mask, of: Sequence[Binding], others: bool) -> dict[int, Collected]:
