@@ -192,7 +192,7 @@ def test_what_spark_reads(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = ", ".join(f"{name} {type_}" for name, (type_, _, _) in BY_SPARK.items())
     report, rows = by_both(monkeypatch, lake.table(schema=schema), *map(Everything, BY_SPARK))
     assert (len(rows), report.files_direct) == (len(BY_SPARK) + 2, 1)
-    assert "does not lie in it" in report.why_by_spark
+    assert report.why_by_spark
 
 
 def test_an_encoding_that_spark_does_not_read(tmp_path: Path) -> None:
