@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import shapely
 
+from data_skip.plugin import ascending
 from geo_skip.cells import MAX_LEVEL, Ids, faces, lowest_bit, parents, ranges
 from geo_skip.geometry import Boxes, Mask, Shapes, bounds, widened
 
@@ -66,16 +67,16 @@ class Touching:
 
 def cells_of_points(leaves: Ids, finest: int, most: int) -> Ids:
     """The cells of a level in which points lie; of a coarser one where these are more than `most`."""
-    found = np.unique(parents(leaves, finest))
+    found = ascending(parents(leaves, finest))
     while len(found) > most:
         finest -= 1
-        found = np.unique(parents(found, finest))
+        found = ascending(parents(found, finest))
     return found
 
 
 def normalized(ids: Ids) -> Ids:
     """The same cells in ascending order, none below another, and the parent in place of any four that make it up."""
-    ids = np.unique(ids)
+    ids = ascending(ids)
     while True:
         first, last = ranges(ids)
         order = np.lexsort((-last.view(np.int64), first))  # a cell before those below it
@@ -92,7 +93,7 @@ def normalized(ids: Ids) -> Ids:
                 whole[i : len(ids) - 3 + i] |= four
         if not whole.any():
             return np.sort(ids)
-        ids = np.unique(np.where(whole, above, ids))
+        ids = ascending(np.where(whole, above, ids))
 
 
 def fewer(ids: Ids, most: int) -> Ids:

@@ -111,10 +111,12 @@ class Places:
 def points(lats: pa.Array, lngs: pa.Array, limits: Limits) -> Places:
     """The points of a batch. Rows with two NULLs are left out."""
     (y, y_null), (x, x_null) = _doubles(lats), _doubles(lngs)
-    x, y = x[~y_null & ~x_null], y[~y_null & ~x_null]
-    boxes = np.stack([x, y, x, y], axis=1)
-    usual = within(boxes, limits)
-    return Places(boxes[usual], None, half_null=int((y_null ^ x_null).sum()), empty=0, odd=int((~usual).sum()), invalid=0)
+    there = ~(y_null | x_null)
+    usual = there & (np.abs(x) <= limits[0]) & (np.abs(y) <= limits[1])
+    odd = int(np.count_nonzero(there)) - int(np.count_nonzero(usual))
+    if not usual.all():
+        x, y = x[usual], y[usual]
+    return Places(np.stack([x, y, x, y], axis=1), None, half_null=int((y_null ^ x_null).sum()), empty=0, odd=odd, invalid=0)
 
 
 def _doubles(array: pa.Array) -> tuple[npt.NDArray[np.float64], Mask]:

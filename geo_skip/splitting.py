@@ -23,18 +23,20 @@ def thinned(boxes: Boxes) -> Boxes:
     """The hulls of those boxes that share a cell of a grid by their centres: as many as there are cells, at most, and made in one go."""
     if len(boxes) <= _CELLS:
         return boxes
-    with np.errstate(over="ignore", invalid="ignore"):
-        centres = boxes[:, :2] + boxes[:, 2:]
-        low = centres.min(axis=0)
-        extent = centres.max(axis=0) - low
-    if not np.isfinite(extent).all():
-        return boxes
-    places = ((centres - low) / np.where(extent > 0, extent, 1) * _CELLS).astype(np.int64).clip(0, _CELLS - 1)
-    cells = places[:, 0] * _CELLS + places[:, 1]
+    cells = np.zeros(len(boxes), dtype=np.int16)  # which NumPy sorts by digits
+    for axis in (0, 1):
+        with np.errstate(over="ignore", invalid="ignore"):
+            centres = boxes[:, axis] + boxes[:, axis + 2]
+            low = centres.min()
+            extent = centres.max() - low
+        if not np.isfinite(extent):
+            return boxes
+        places = ((centres - low) / (extent if extent > 0 else 1.0) * _CELLS).astype(np.int16)
+        cells = cells * _CELLS + np.minimum(places, _CELLS - 1)
     order = np.argsort(cells, kind="stable")
     starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
-    sides = boxes[order]
-    return np.concatenate([np.minimum.reduceat(sides[:, :2], starts), np.maximum.reduceat(sides[:, 2:], starts)], axis=1)
+    hulls = (np.minimum, np.minimum, np.maximum, np.maximum)
+    return np.stack([extreme.reduceat(boxes[:, side][order], starts) for side, extreme in enumerate(hulls)], axis=1)
 
 
 def covering(boxes: Boxes, most: int) -> Boxes:

@@ -38,6 +38,7 @@ class NGram(Index):
         super().__init__(expression, n=n, threshold=threshold, fpp=fpp)
         self._grams = Hybrid(expression, threshold=threshold, fpp=fpp)
 
+    distinct = True
     n: int
 
     def refuse(self, types: tuple[str, ...]) -> str | None:

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from data_skip import DataSkipError, MinMax
-from data_skip.building import indexing
+from data_skip.building import one_pass
 from tests.support import Lake, settings_of
 
 CSV = {"format": "csv", "schema": "x INT, s STRING"}
@@ -55,7 +55,7 @@ def test_an_expression_that_raises_an_error_in_one_file(lake: Lake) -> None:
 
 
 def test_too_many_are_no_matter_of_the_files(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "_MOST_UNREADABLE", 2)
+    monkeypatch.setattr(one_pass, "_MOST_UNREADABLE", 2)
     for number in range(8):
         _archive(lake, f"{number}.csv.gz", number, whole=number > 4)
     with pytest.raises(DataSkipError, match="nothing was written"):
@@ -72,7 +72,7 @@ def test_a_cancelled_pass_is_not_tried_again(lake: Lake, monkeypatch: pytest.Mon
         lake.spark.sparkContext.cancelAllJobs()
         lake.spark.sql("SELECT raise_error('[SPARK_JOB_CANCELLED] Job 1 cancelled')").collect()
 
-    monkeypatch.setattr(indexing, "collect", cancelled)
+    monkeypatch.setattr(one_pass, "collect", cancelled)
     with pytest.raises(DataSkipError, match="SPARK_JOB_CANCELLED"):
         lake.table().create_index(MinMax("x + 1"))
     assert len(tries) == 1
@@ -85,8 +85,8 @@ def test_workers_that_lack_a_module(lake: Lake, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, here.__name__, here)
     for number in range(4):
         lake.file(f"{number}.parquet", {"x": [number]})
-    tries, collect = [], indexing.collect
-    monkeypatch.setattr(indexing, "collect", lambda *args: (tries.append(1), collect(*args)))
+    tries, collect = [], one_pass.collect
+    monkeypatch.setattr(one_pass, "collect", lambda *args: (tries.append(1), collect(*args)))
     with pytest.raises(DataSkipError, match=r"No module named 'only_on_the_driver'; .*PYSPARK_PYTHON=/.*nothing was written"):
         lake.table().create_index(here.OnlyHere("x + 1"))
     assert len(tries) == 1

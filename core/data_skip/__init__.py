@@ -9,7 +9,7 @@ spark.sql("SELECT max(temp) FROM parquet.`data/weather` WHERE temp > 101 AND cit
 print(skipping.report())
 """
 
-from data_skip.building.indexing import IndexReport
+from data_skip.building.index_report import IndexReport
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.index import Index
 from data_skip.indexes.affix import Prefix, Suffix

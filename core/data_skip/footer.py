@@ -17,11 +17,12 @@ from data_skip.data_types import TIMES, decimal_bytes, is_decimal, precision_and
 from data_skip.expression import Column, Element, Expression
 
 WRITERS = ("parquet-mr version ", "parquet-cpp-arrow version ")  # those believed; others were wrong: apache/datafusion#9779, arrow-go#525
-_PLAIN = {  # types that Spark reads as they lie in the file: physical type, and how the text of the logical type begins
+_PLAIN: dict[str, tuple[str, str | tuple[str, ...]]] = {  # types that Spark reads as they lie: physical type, how that of logic begins
+    "boolean": ("BOOLEAN", "None"),
     "tinyint": ("INT32", "Int(bitWidth=8, isSigned=true)"),
     "smallint": ("INT32", "Int(bitWidth=16, isSigned=true)"),
-    "int": ("INT32", "None"),
-    "bigint": ("INT64", "None"),
+    "int": ("INT32", ("None", "Int(bitWidth=32, isSigned=true)")),
+    "bigint": ("INT64", ("None", "Int(bitWidth=64, isSigned=true)")),
     "float": ("FLOAT", "None"),
     "double": ("DOUBLE", "None"),
     "string": ("BYTE_ARRAY", "String"),
@@ -30,6 +31,7 @@ _PLAIN = {  # types that Spark reads as they lie in the file: physical type, and
     "timestamp": ("INT64", "Timestamp(isAdjustedToUTC=true, timeUnit=microseconds"),
     "timestamp_ntz": ("INT64", "Timestamp(isAdjustedToUTC=false, timeUnit=microseconds"),
 }
+_BYTES = "FIXED_LEN_BYTE_ARRAY"
 _LIST = ".list.element"  # how writers of today lay out an array; a file of another layout is read
 _MISCOUNTS = tuple(f"parquet-cpp-arrow version {n}." for n in range(6))  # the NULLs of lists: PARQUET-2067
 
@@ -49,26 +51,57 @@ class Footer:
 
     def chunks(self, expression: Expression) -> list[pq.ColumnChunkMetaData] | None:
         """What each row group says of the values of a column, a field, or the elements of an array; of NULLs it counts one for an array
-        without elements, as `Element` does. None where Spark may see others than lie in the file."""
+        without elements, as `Element` does. None where Spark may see others than lie in the file, or writers are known to err."""
+        place = self.place(expression)
+        if place is None or (expression.type in TIMES and not self.of_modern_spark):
+            return None
+        if isinstance(expression, Element) and self.metadata.created_by.startswith(_MISCOUNTS):
+            return None
+        if is_decimal(expression.type) and not self._ordered_decimal(place, expression.type):
+            return None
+        return self.chunks_at(place)
+
+    def chunks_at(self, place: int) -> list[pq.ColumnChunkMetaData]:
+        """What each row group says of the column at a place."""
+        return [self.metadata.row_group(group).column(place) for group in range(self.metadata.num_row_groups)]
+
+    def place(self, expression: Expression) -> int | None:
+        """Where a column, a field, or the elements of an array lie, among the leaves of the file's schema; None where Spark may see other
+        values than lie there. Of dates and times it sees others if they are old, unless a modern Spark wrote them."""
         type_, depth = expression.type, 0
         while isinstance(expression, Element):
             expression, depth = expression.of, depth + 1
         if not isinstance(expression, Column) or any("." in part for part in expression.path):
             return None
-        columns = [self.metadata.schema.column(i) for i in range(self.metadata.num_columns)]
         name = ".".join(expression.path)
-        found = [i for i, column in enumerate(columns) if column.path.replace(_LIST, "").lower() == name.lower()]
-        alike = {root for root in (column.path.split(".")[0] for column in columns) if root.lower() == expression.path[0].lower()}
-        if len(found) != 1 or columns[found[0]].path.replace(_LIST, "") != name or len(alike) > 1:
+        found = self._by_name.get(name.lower(), [])
+        if len(found) != 1 or len(self._roots[expression.path[0].lower()]) > 1:
             return None
-        column = columns[found[0]]
+        column = self.metadata.schema.column(found[0])
+        if column.path.replace(_LIST, "") != name:
+            return None
         if "." in column.path and self._has_dotted_name:  # then a path does not tell a field from a column of its name
             return None
-        if depth and self.metadata.created_by.startswith(_MISCOUNTS):
+        if not column.path.count(_LIST) == column.max_repetition_level == depth or not _stored_as_spark_reads(column, type_):
             return None
-        if not column.path.count(_LIST) == column.max_repetition_level == depth or not self._stored_as_spark_does(column, type_):
-            return None
-        return [self.metadata.row_group(group).column(found[0]) for group in range(self.metadata.num_row_groups)]
+        return found[0]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[int]]:
+        """The places of leaves by their names in small letters."""
+        places: dict[str, list[int]] = {}
+        for i in range(self.metadata.num_columns):
+            places.setdefault(self.metadata.schema.column(i).path.replace(_LIST, "").lower(), []).append(i)
+        return places
+
+    @cached_property
+    def _roots(self) -> dict[str, set[str]]:
+        """The names of columns by their names in small letters."""
+        names: dict[str, set[str]] = {}
+        for i in range(self.metadata.num_columns):
+            root = self.metadata.schema.column(i).path.split(".")[0]
+            names.setdefault(root.lower(), set()).add(root)
+        return names
 
     @cached_property
     def _has_dotted_name(self) -> bool:
@@ -77,31 +110,36 @@ class Footer:
         except pa.ArrowException:  # a type that pyarrow does not know
             return True
 
-    def _stored_as_spark_does(self, column: pq.ColumnSchema, type_: str) -> bool:
-        if type_ in TIMES and not self._modern_spark():
-            return False
-        logical = str(column.logical_type)
-        if not is_decimal(type_):
-            physical, start = _PLAIN.get(type_, ("", ""))
-            return column.physical_type == physical and logical.startswith(start)
-        precision, scale = precision_and_scale(type_)
-        if logical != f"Decimal(precision={precision}, scale={scale})":
-            return False
-        if precision <= 18:
-            return bool(column.physical_type == ("INT32" if precision <= 9 else "INT64"))
-        return bool(column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length == decimal_bytes(precision))
-
-    def _modern_spark(self) -> bool:
+    @cached_property
+    def of_modern_spark(self) -> bool:
         """Whether the file says that its dates and times are of the calendar that Spark uses since version 3."""
         said = self.metadata.metadata or {}
         version = said.get(b"org.apache.spark.version", b"").decode()
         return version[:1].isdigit() and int(version.split(".")[0]) >= 3 and b"org.apache.spark.legacyDateTime" not in said
+
+    def _ordered_decimal(self, place: int, type_: str) -> bool:
+        """Whether decimals lie as Spark writes them: of small ones in bytes, the order would have to be trusted."""
+        precision, _ = precision_and_scale(type_)
+        return precision > 18 or self.metadata.schema.column(place).physical_type != _BYTES
 
     def read(self, offset: int, length: int) -> bytes:
         """Bytes of the file; fewer at its end."""
         with self.path.open("rb") as file:
             file.seek(offset)
             return file.read(length)
+
+
+def _stored_as_spark_reads(column: pq.ColumnSchema, type_: str) -> bool:
+    logical = str(column.logical_type)
+    if not is_decimal(type_):
+        physical, starts = _PLAIN.get(type_, ("", ""))
+        return column.physical_type == physical and logical.startswith(starts)
+    precision, scale = precision_and_scale(type_)
+    if logical != f"Decimal(precision={precision}, scale={scale})":
+        return False
+    if column.physical_type == _BYTES:
+        return bool(column.length == decimal_bytes(precision))
+    return bool(precision <= 18 and column.physical_type == ("INT32" if precision <= 9 else "INT64"))
 
 
 def _names(field: pa.Field) -> Iterator[str]:

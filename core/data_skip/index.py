@@ -40,6 +40,9 @@ class Index:
     fields: ClassVar[Mapping[str, pa.DataType]] = {}
     version: ClassVar[int] = 1  # of the code that collects: raise it when records of the old code mean something else
     expression_count: ClassVar[int | None] = 1  # how many expressions it takes; None: any number
+    # Whether a value (and NULL) that comes again tells nothing new: then `collect` may be given each but once, of many batches. Numbers
+    # are told apart by their bits. Said by the class that defines `collect`, of an index over one expression.
+    distinct: ClassVar[bool] = False
 
     def __init__(self, *expressions: str, **parameters: Any) -> None:
         wanted = self.expression_count

@@ -5,7 +5,7 @@ What stands here is kept; what does not may move.
 
 from data_skip.data_types import plain_string
 from data_skip.footer import Footer
-from data_skip.indexes.distinct import owners
+from data_skip.indexes.distinct import ascending, owners
 from data_skip.indexes.split_block import blocks_of, hash_values, may_hold
 from data_skip.proofs.like import literal_parts
 from data_skip.proofs.satisfying import jointly_satisfying, satisfying, speak_of
@@ -20,6 +20,7 @@ __all__ = [
     "Interval",
     "Sample",
     "ValueSet",
+    "ascending",
     "blocks_of",
     "hash_values",
     "instance",

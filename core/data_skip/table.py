@@ -13,7 +13,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.building.binding import Binding, bind, changed
-from data_skip.building.indexing import IndexReport, Target, fitted, index_files, sample_of
+from data_skip.building.index_report import IndexReport
+from data_skip.building.indexing import fitted, index_files, sample_of
+from data_skip.building.one_pass import Target
 from data_skip.building.source import (
     TableSource,
     TableState,

@@ -16,7 +16,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import data_skip
-from data_skip.building import collect, indexing
+from data_skip.building import collect, direct, one_pass
+from data_skip.building.file_records import Wanted
 from data_skip.spark import janino, jvm
 from tests.differential.truth import kept_files
 
@@ -112,7 +113,8 @@ def collecting_here(batch: int = 2) -> Iterator[None]:
         return collect.collect(_InThisProcess(rows, batch), *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indexing, "collect", here)
+        patch.setattr(one_pass, "collect", here)
+        patch.setattr(direct, "wanted", lambda *_: (Wanted([], [], {}), ""))
         yield
 
 

@@ -107,8 +107,7 @@ def test_encrypted_columns_beside_a_plain_footer(lake: Lake) -> None:
         writer.write_table(rows)
     aged(lake.folder / "a")
     lake.file("b", {"id": [100], "secret": [5]})
-    with pytest.raises(DataSkipError, match="cannot be read"):
-        lake.index(MinMax("secret"))
+    assert lake.table().create_index(MinMax("secret")).files_unreadable == 1
     report = lake.table().create_index(MinMax("id"))
     assert report.files_lifted == 1
     lake.view()

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping, ValueList, table
-from data_skip.building import indexing
+from data_skip.building import one_pass
 from tests.support import Lake, settings_of
 
 PART_SIZE = "spark.sql.files.maxPartitionBytes"
@@ -27,7 +27,7 @@ def test_a_session_is_left_as_it_is_while_its_files_are_cut_to_be_indexed(lake: 
         one.text("a.csv", "x\n" + "1\n" * 20_000)
         one.text("b.csv", "x\n" + "2\n" * 20_000)
     seen: list[str] = []
-    collect = indexing.collect
+    collect = one_pass.collect
 
     def beside(*args: Any) -> Any:
         if not seen:
@@ -35,7 +35,7 @@ def test_a_session_is_left_as_it_is_while_its_files_are_cut_to_be_indexed(lake: 
             other.index(MinMax("x"), **reader)
         return collect(*args)
 
-    monkeypatch.setattr(indexing, "collect", beside)
+    monkeypatch.setattr(one_pass, "collect", beside)
     with settings_of(spark, {OPEN_COST: str(1 << 14)}):
         before = spark.conf.get(PART_SIZE)
         lake.index(MinMax("x"), **reader)

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import fs
 
 from data_skip import DataSkipError, DataSkipWarning, MinMax, ValueList
-from data_skip.building import indexing
+from data_skip.building import indexing, one_pass
 from data_skip.building.source import files_below
 from data_skip.planning.catalog import Catalog
 from data_skip.store import DeltaStore, FileKey, StoreError, delta
@@ -98,14 +98,14 @@ def test_a_refresh_does_not_bring_back_an_index_that_was_deleted_meanwhile(lake:
 def test_a_table_that_is_dropped_while_it_is_indexed_stays_dropped(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else there would be a folder again, and Spark creates no managed table where one is."""
     lake.file("a.parquet", {"x": [1]})
-    lift = indexing.lift
+    lift = one_pass.lift
 
     def late(*args: Any) -> Any:
         found = lift(*args)
         shutil.rmtree(lake.folder)
         return found
 
-    monkeypatch.setattr(indexing, "lift", late)
+    monkeypatch.setattr(one_pass, "lift", late)
     with pytest.raises(DataSkipError, match="deleted meanwhile"):
         lake.table().create_index(MinMax("x"))
     assert not lake.folder.exists()

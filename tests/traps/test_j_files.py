@@ -124,25 +124,25 @@ def test_j8_other_bucket_or_scheme(lake: Lake) -> None:
 def test_j9_file_that_changes_while_it_is_collected(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.file("a.parquet", LOW)
     lake.file("b.parquet", LOW)
-    read = indexing._read
+    collect = indexing.collect_files
 
     def and_change(*args: Any) -> Any:
-        found = read(*args)
+        found = collect(*args)
         lake.file("a.parquet", {"x": [1, 2, 300]})
         return found
 
-    monkeypatch.setattr(indexing, "_read", and_change)
+    monkeypatch.setattr(indexing, "collect_files", and_change)
     report = lake.table().create_index(MinMax("x"), ValueList("x"))  # of MinMax alone, footers tell enough
     assert (report.files_collected, report.files_too_recent) == (1, 1)
     lake.view()
     lake.check("x > 50", read=["a.parquet"])
 
     def and_delete(*args: Any) -> Any:
-        found = read(*args)
+        found = collect(*args)
         (lake.folder / "a.parquet").unlink()
         return found
 
-    monkeypatch.setattr(indexing, "_read", and_delete)
+    monkeypatch.setattr(indexing, "collect_files", and_delete)
     assert lake.table().refresh().files_collected == 0
     lake.view()
     lake.check("x > 50", read=[])
@@ -272,7 +272,6 @@ def test_j21_empty_files(lake: Lake) -> None:
 
 
 def test_j22_corrupt_and_missing_files(lake: Lake) -> None:
-    lake.file("low.parquet", LOW)
     bad = lake.file("bad.parquet", HIGH)
     content = bad.read_bytes()
     bad.write_bytes(content[: len(content) // 2])
@@ -282,6 +281,7 @@ def test_j22_corrupt_and_missing_files(lake: Lake) -> None:
         with pytest.raises(DataSkipError, match=r"cannot be read.*nothing was written"):
             lake.table(format="parquet", schema="x bigint", options={"ignoreCorruptFiles": "true"}).create_index(MinMax("x"))
         assert not list(lake.folder.parent.rglob("[._]data_skip"))
+        lake.file("low.parquet", LOW)
         moment = bad.stat().st_mtime
         shutil.move(bad, lake.folder.parent / "away")
         table = lake.index(MinMax("x"))

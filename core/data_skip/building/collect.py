@@ -57,13 +57,13 @@ def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -
         if file is None:
             found[piece["file"]] = part
         else:
-            _add(file, part, indexes, failures)
+            add(file, part, indexes, failures)
     for file in found.values():
         file.records = finish_records(indexes, file.records, failures)
     return found
 
 
-def _add(file: Collected, part: Collected, indexes: list[Index], failures: dict[Index, str]) -> None:
+def add(file: Collected, part: Collected, indexes: list[Index], failures: dict[Index, str]) -> None:
     """Adds to what is known of a file what a further piece of it holds."""
     file.rows += part.rows
     file.refused |= part.refused
@@ -114,7 +114,7 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
                 part = Collected(end - start, bool(flags & REFUSED), bool(flags & UNDATED), known, records)
                 number = flags >> _FLAGS
                 if number in pieces:
-                    _add(pieces[number], part, indexes, failures)
+                    add(pieces[number], part, indexes, failures)
                 else:
                     pieces[number] = part
                     whole |= {number} if flags & WHOLE else set()

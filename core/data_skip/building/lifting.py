@@ -29,16 +29,22 @@ _THREADS = 8
 def lift(uris: Mapping[int, str], definitions: Mapping[Index, Definition]) -> dict[int, Collected]:
     """The records of those files that need not be read, by the numbers that the files are given with."""
     readers = [definition.reader for definition in definitions.values()]
-    if not all(_lifts(index) for index in definitions) or any(not by_name_from_parquet(reader) for reader in readers):
+    if not all(map(lifts, definitions)) or any(not by_name_from_parquet(reader) for reader in readers):
         return {}
-    local = {i: local_path(uri) for i, uri in uris.items() if uri.startswith("file:")}
-    trees = {index: indexed(definition.bound_expressions) for index, definition in definitions.items()}
+    local = {i: local_path(uri) for i, uri in uris.items() if is_local(uri)}
+    trees = trees_of(definitions)
     with ThreadPoolExecutor(_THREADS) as pool:
         lifted = pool.map(partial(_lift_one, trees=trees), local.values())
         return {i: file for i, file in zip(local, lifted, strict=True) if file is not None}
 
 
-def _lifts(index: Index) -> bool:
+def trees_of(definitions: Mapping[Index, Definition]) -> dict[Index, tuple[Expression, ...]]:
+    """What each index keeps records of."""
+    return {index: indexed(definition.bound_expressions) for index, definition in definitions.items()}
+
+
+def lifts(index: Index) -> bool:
+    """Whether an index may make its records of footers."""
     own: Callable[..., object] = type(index).lift
     return own is not Index.lift
 
@@ -50,17 +56,26 @@ def by_name_from_parquet(reader: Mapping[str, Any]) -> bool:
 
 def _lift_one(path: Path, trees: Mapping[Index, tuple[Expression, ...]]) -> Collected | None:
     try:
-        footer = Footer(path, pq.read_metadata(path))
-        if footer.signed:
-            return None
-        records: list[Record | None] = []
-        for index, expressions in trees.items():
-            if (record := index.lift(footer, expressions)) is None:
-                return None
-            records.append(record)
-        return Collected(footer.metadata.num_rows, records=records)
+        return lifted(Footer(path, pq.read_metadata(path)), trees)
     except (OSError, pa.ArrowException):  # encrypted, gone, or no Parquet: Spark will say what it is
         return None
+
+
+def lifted(footer: Footer, trees: Mapping[Index, tuple[Expression, ...]]) -> Collected | None:
+    """The records of a file from its footer; None where one of them cannot be made of it."""
+    if footer.signed:
+        return None
+    records: list[Record | None] = []
+    for index, expressions in trees.items():
+        if (record := index.lift(footer, expressions)) is None:
+            return None
+        records.append(record)
+    return Collected(footer.metadata.num_rows, records=records)
+
+
+def is_local(uri: str) -> bool:
+    """Whether a file lies in a file system that every process of this machine sees."""
+    return uri.startswith("file:")
 
 
 def local_path(uri: str) -> Path:

@@ -41,6 +41,7 @@ class _Affix(Index):
             refuse_number(length, "length is how many characters of a value are kept")
         super().__init__(expression, length=length, limit=limit)
 
+    distinct = True
     length: int | None
     limit: int
     exact: ClassVar[str]  # the name of the node that asks for this affix and nothing else

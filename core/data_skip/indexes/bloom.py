@@ -17,6 +17,7 @@ from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.footer import WRITERS, Footer, has_null
 from data_skip.index import BoundIndex, Index, Record
+from data_skip.indexes.distinct import ascending
 from data_skip.indexes.split_block import BLOCK_BYTES, Hashes, any_may_hold, bitset, blocks_for, folded, hash_values, passing
 from data_skip.proofs.satisfying import satisfying
 from data_skip.proofs.value_set import EVERYTHING, ValueSet
@@ -38,6 +39,7 @@ class BloomFilter(Index):
         refuse_probability(fpp)
         super().__init__(*expressions, fpp=fpp)
 
+    distinct = True
     fpp: float
 
     def refuse(self, types: tuple[str, ...]) -> str | None:
@@ -51,7 +53,7 @@ class BloomFilter(Index):
 
     def collect(self, *values: pa.Array) -> Record:
         (array,) = values
-        return {"hashes": [np.unique(hash_values(array))], "has_null": array.null_count > 0}
+        return {"hashes": [ascending(hash_values(array))], "has_null": array.null_count > 0}
 
     def merge(self, a: Record, b: Record) -> Record:
         return {"hashes": _joined(a["hashes"], b["hashes"]), "has_null": a["has_null"] or b["has_null"]}
@@ -62,7 +64,7 @@ class BloomFilter(Index):
             return record
         bitsets = None
         if record["hashes"] is not None:
-            hashes = np.unique(np.concatenate(record["hashes"]))
+            hashes = ascending(np.concatenate(record["hashes"]))
             bitsets = [bitset(hashes, blocks_for(len(hashes), self.fpp))] if len(hashes) else []
         return {"bitsets": bitsets, "has_null": record["has_null"]}
 
@@ -111,7 +113,7 @@ def _joined(a: list[Hashes] | None, b: list[Hashes] | None) -> list[Hashes] | No
         return None
     parts = sorted([*a, *b], key=len, reverse=True)
     if sum(map(len, parts)) > 2 * len(parts[0]):
-        parts = [np.unique(np.concatenate(parts))]
+        parts = [ascending(np.concatenate(parts))]
     return None if len(parts[0]) > MOST_VALUES else parts
 
 

@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+Number = TypeVar("Number", bound=np.generic)
+_TRIED = 4  # times the limit: so many values are looked at before all are
 _BITS = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 
 
 def distinct(array: pa.Array, limit: int) -> list[Any] | None:
     """The distinct non-null values; None beyond the limit. Numbers are distinct by their bits: -0.0 is not 0.0, NaN is one value."""
-    if bits := _BITS.get(array.type):
+    if len(array) > _TRIED * limit and distinct(array.slice(0, _TRIED * limit), limit) is None:
+        return None
+    if array.type in _BITS:
         array = pc.if_else(pc.is_nan(array), pa.scalar(float("nan"), array.type), array)
-        values = array.view(bits).drop_null().unique().view(array.type)
-    else:
-        values = array.drop_null().unique()
+    values = unique(array)
     return None if len(values) > limit else values.to_pylist()
+
+
+def unique(array: pa.Array) -> pa.Array:
+    """The distinct non-null values of an array: of numbers those with distinct bits, in whatever order."""
+    bits = _BITS.get(array.type, array.type)
+    if not pa.types.is_signed_integer(bits):
+        return array.drop_null().unique()
+    return pa.array(ascending(array.view(bits).drop_null().to_numpy())).view(array.type)
+
+
+def ascending(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """The distinct values of an array without NaN, in ascending order: what np.unique took a hundredth of the time for before it hashed."""
+    ordered = np.sort(values)
+    first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def merged_lists(a: list[Any] | None, b: list[Any] | None, limit: int) -> list[Any] | None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from data_skip import filters
@@ -15,6 +16,7 @@ from data_skip.data_types import FRACTIONAL
 from data_skip.expression import Call, Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Index, Record, refuse_number
+from data_skip.indexes.distinct import ascending
 from data_skip.indexes.min_max import COUNTS, LONGEST, counted, refuse_unordered
 from data_skip.proofs.overlap import any_run_meets
 from data_skip.proofs.satisfying import jointly_satisfying, speak_of
@@ -45,7 +47,9 @@ class GapList(Index):
 
     def collect(self, *values: pa.Array) -> Record:
         array, counts = counted(values[0])
-        return {**self._fields(map(_bounds, _ascending(array))), **counts}
+        if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+            return {**_around_gaps(ascending(array.drop_null().to_numpy()), self._in_flight), **counts}
+        return {**self._fields(map(_bounds, sorted(array.drop_null().unique().to_pylist()))), **counts}
 
     def merge(self, a: Record, b: Record) -> Record:
         runs = (run for record in (a, b) for run in zip(record["starts"], record["ends"], strict=True))
@@ -56,19 +60,26 @@ class GapList(Index):
         return {**record, **_columns(runs)}
 
     def _fields(self, runs: Iterable[Run]) -> Record:
-        return _columns(_narrowed(list(_joined(runs)), max(_IN_FLIGHT, 4 * self.gaps)))
+        return _columns(_narrowed(list(_joined(runs)), self._in_flight))
+
+    @property
+    def _in_flight(self) -> int:
+        return max(_IN_FLIGHT, 4 * self.gaps)
 
 
 def _columns(runs: list[Run]) -> Record:
     return {"starts": [start for start, _ in runs], "ends": [end for _, end in runs]}
 
 
-def _ascending(array: pa.Array) -> list[Any]:
-    """The distinct non-null values in Spark's order, which for text is that of its bytes, as is Python's of its code points."""
-    values = array.drop_null().unique()
-    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        return np.sort(values.to_numpy(zero_copy_only=False)).tolist()
-    return sorted(values.to_pylist())
+def _around_gaps(values: npt.NDArray[np.generic], gaps: int) -> Record:
+    """The runs around the widest gaps of ascending numbers, as `_narrowed` has them."""
+    firsts = lasts = np.arange(len(values))
+    if len(values) > gaps + 1:
+        wide = values.astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            widest = np.sort(np.argpartition(np.diff(wide), -gaps)[-gaps:])
+        firsts, lasts = np.concatenate([[0], widest + 1]), np.concatenate([widest, [len(values) - 1]])
+    return {"starts": values[firsts].tolist(), "ends": values[lasts].tolist()}
 
 
 def _bounds(value: Any) -> Run:

@@ -25,6 +25,7 @@ class Hybrid(ValueList, BloomFilter):
         Index.__init__(self, *expressions, threshold=threshold, fpp=fpp)
         self.limit = threshold
 
+    distinct = True
     threshold: int
 
     def refuse(self, types: tuple[str, ...]) -> str | None:

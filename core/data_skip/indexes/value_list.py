@@ -30,6 +30,7 @@ class ValueList(Index):
         refuse_number(limit, "limit is the largest number of values kept a file")
         super().__init__(*expressions, limit=limit)
 
+    distinct = True
     limit: int
 
     def refuse(self, types: tuple[str, ...]) -> str | None:

@@ -60,6 +60,12 @@ public final class Shim {
     return Plans.uri(given.getFileSystem(session.sessionState().newHadoopConf()).makeQualified(given));
   }
 
+  /** Whether Hadoop takes `file:` for the files that every program on this machine sees. */
+  public boolean localFiles(org.apache.spark.sql.classic.SparkSession session) throws java.io.IOException {
+    String files = FileSystem.getFileSystemClass("file", session.sessionState().newHadoopConf()).getSimpleName();
+    return files.equals("LocalFileSystem") || files.equals("RawLocalFileSystem") || files.equals("ProxyLocalFileSystem"); // Hive's
+  }
+
   /** By what other systems keep beside the files of a table; null where there is none of it. */
   public String tableFormat(org.apache.spark.sql.classic.SparkSession session, String path) throws java.io.IOException {
     Path folder = new Path(path);

@@ -9,12 +9,15 @@ SPARK_ERRORS = (PySparkException, Py4JJavaError)  # pyspark leaves some errors o
 
 
 _IN_A_WORKER = "An exception was thrown from the Python worker"
+_OF_A_TASK = "Traceback (most recent call last):"  # of an RDD
 _OF_WORKERS = ("ModuleNotFoundError", "PYTHON_VERSION_MISMATCH")
 
 
 def first_line(error: Exception) -> str:
     """The message of a Spark error without its stack; of what was raised in a Python worker, the line below that stack."""
     lines = _text(error).strip().split("\n")
+    if lines[0].endswith(_OF_A_TASK):
+        return next((line for line in lines[1:] if line and not line.startswith(" ")), lines[0])
     if not lines[0].startswith(_IN_A_WORKER):
         return lines[0]
     stack = max(i for i, line in enumerate(lines) if i == 0 or line.startswith(" "))

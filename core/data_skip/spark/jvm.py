@@ -85,6 +85,11 @@ class Jvm:
         """The path that Spark reads for a path as users write it: an escaped URI without a slash at its end."""
         return str(self._shim.qualified(self._session, path)).rstrip("/")
 
+    @property
+    def local_files(self) -> bool:
+        """Whether Spark reads what a `file:` URI names as any program on this machine does."""
+        return bool(self._shim.localFiles(self._session))
+
     def table_format(self, path: str) -> str | None:
         """The system to which a folder of files belongs: Delta, Hudi or Iceberg; None without a sign of one that can be read."""
         try:

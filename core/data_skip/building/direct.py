@@ -1,0 +1,120 @@
+"""Direct: Spark's tasks read plain Parquet files themselves, by pyarrow, which takes a tenth of the time that rows take through Spark.
+
+A task is given paths of files, and gives back their records: no row leaves it. Each column of a file is read once, whatever the number of
+indexes, in batches that fit into memory. plain.py says of which files and columns that is right; all others are left to Spark.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from pickle import PicklingError
+
+from pyspark.sql import SparkSession
+
+from data_skip.building.binding import Binding
+from data_skip.building.collect import add, finish_records
+from data_skip.building.file_records import Found, Part, Wanted, records_of
+from data_skip.building.lifting import by_name_from_parquet, is_local, lifts, trees_of
+from data_skip.building.plain import is_plain, why_not
+from data_skip.expression import Column
+from data_skip.index import Index
+from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled
+
+_PART = 1 << 27  # bytes of a file that a task reads at once, where there are too few files to keep all cores busy
+_TASK = 1 << 28  # bytes that are worth a task more than there are cores: to start one takes a worker 60 ms
+
+
+def wanted(bindings: Sequence[Binding], options: Iterable[str]) -> tuple[Wanted, str]:
+    """The indexes that tasks can make of files that they read, and why others they cannot. `options`: those that the table is read with.
+
+    Where all indexes may be lifted, that is all of them: of a file that has to be read, columns are told for those that can be so read.
+    """
+    given, why = list(options), ""
+    definitions = {binding.index: binding.definition for binding in bindings}
+    columns: dict[Index, tuple[Column, ...] | None] = {}
+    for index, definition in definitions.items():
+        trees = definition.bound_expressions
+        plain = tuple(tree for tree in trees if isinstance(tree, Column) and is_plain(tree))
+        reason = why_not(definition.reader, given) if len(plain) == len(trees) else f"{index} is over more than plain columns"
+        columns[index] = None if reason else plain
+        why = why or (reason if definition.reader["format"] == "parquet" else "")
+    if all(lifts(index) and by_name_from_parquet(definition.reader) for index, definition in definitions.items()):
+        return Wanted(list(columns), list(columns.values()), trees_of(definitions)), ""
+    plain_ones = [index for index in columns if columns[index] is not None]
+    return Wanted(plain_ones, [columns[index] for index in plain_ones], {}), why
+
+
+def read(spark: SparkSession, files: Sequence[Part], asked: Wanted, failures: dict[Index, str]) -> tuple[list[Found], str]:
+    """What tasks find in files that they read themselves; and why those that are missing have to be read by Spark, "" where none is.
+
+    `failures` is told of the first error of each index.
+    """
+    cores = spark.sparkContext.defaultParallelism
+    parts = [part for file in files if is_local(file.uri) for part in _cut(file, cores if len(files) < 4 * cores else 1)]
+    if not parts:
+        return [], "it lies elsewhere than in a local file system"
+    tasks = _tasks(parts, max(cores, sum(file.size for file in files) // _TASK))
+    try:
+        told = spark.sparkContext.parallelize(tasks, len(tasks)).mapPartitions(_reader(asked)).collect()
+    except SPARK_ERRORS as error:
+        if is_cancelled(error):
+            raise
+        return [], first_line(error)
+    except (PicklingError, TypeError, AttributeError) as error:  # of an index that cannot be sent to a task
+        return [], f"{type(error).__name__}: {error}"
+    cut = {part.number for part in parts if part.parts > 1}
+    return _together([pickle.loads(found) for found in told], cut, asked.indexes, failures)
+
+
+def _cut(file: Part, most: int) -> list[Part]:
+    """A file as so many parts at most, for several tasks."""
+    count = max(1, min(file.size // _PART, most))
+    return [Part(file.number, file.uri, file.size, file.modified, place, count) for place in range(count)]
+
+
+def _tasks(parts: Sequence[Part], most: int) -> list[list[Part]]:
+    """Parts as so many lists, of about the same number of bytes each."""
+    tasks: list[list[Part]] = [[] for _ in range(min(most, len(parts)))]
+    loads = [(0, i) for i in range(len(tasks))]
+    for part in sorted(parts, key=lambda part: -part.size // part.parts):
+        load, i = heappop(loads)
+        tasks[i].append(part)
+        heappush(loads, (load + part.size // part.parts + 1, i))
+    return tasks
+
+
+def _reader(asked: Wanted) -> Callable[[Iterable[list[Part]]], Iterator[bytes]]:
+    """The function that runs in Spark's tasks."""
+
+    def run(tasks: Iterable[list[Part]]) -> Iterator[bytes]:
+        for task in tasks:
+            for part in task:
+                try:
+                    found = records_of(part, asked)
+                except Exception as error:  # whatever it is: Spark reads the file, or says what is wrong with it
+                    found = Found(part.number, why=str(error) or type(error).__name__)
+                yield pickle.dumps(found)
+
+    return run
+
+
+def _together(parts: Sequence[Found], cut: set[int], indexes: list[Index], failures: dict[Index, str]) -> tuple[list[Found], str]:
+    """The parts of each file as one; without the files of which some part has to be read by Spark. cut: those that have several parts."""
+    files: dict[int, Found] = {}
+    left = {part.number: part.why for part in parts if part.file is None}
+    for part in parts:
+        if part.number in left or part.file is None:
+            continue
+        for i, error in part.errors.items():
+            failures.setdefault(indexes[i], error)
+        known = files.get(part.number)
+        if known is None or known.file is None or not known.file.rows:
+            files[part.number] = part
+        elif part.file.rows:  # of a part without rows there is no record
+            add(known.file, part.file, indexes, failures)
+    for number in cut & files.keys():
+        if (file := files[number].file) is not None:
+            file.records = finish_records(indexes, file.records, failures)
+    return list(files.values()), next(iter(left.values()), "")

@@ -1,0 +1,54 @@
+"""IndexReport: what making or refreshing an index did, for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(repr=False)
+class IndexReport:
+    """What create_index or refresh did."""
+
+    table: str
+    indexes: list[str]
+    files_collected: int = 0
+    files_lifted: int = 0  # of those collected: not read, since their footers hold all that was asked for
+    files_direct: int = 0  # of those collected: read by tasks themselves, since pyarrow reads them just as Spark does
+    files_current: int = 0  # were up to date
+    files_too_recent: int = 0  # have no record until the next refresh: they may be written again and look the same, or changed meanwhile
+    files_refused: int = 0  # of those collected: hold malformed records, and are always read
+    files_unreadable: int = 0  # have no record until a refresh that can read them
+    files_undated: int = 0  # of those collected: hold times of the last day in text, where one without a date is read as one of today
+    rows: int = 0  # of the files collected
+    seconds: float = 0.0
+    unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
+    unreadable: str = ""  # Spark's words about the first of them
+    why_by_spark: str = ""  # why the first Parquet file that Spark read was not read by a task itself
+
+    def __repr__(self) -> str:  # as a notebook shows it
+        return str(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.table}: {', '.join(self.indexes)}",
+            f"  {self.files_collected:,} files with {self.rows:,} rows collected in {self.seconds:.1f} s; "
+            f"{self.files_current:,} files were up to date",
+        ]
+        if self.files_lifted:
+            lines.append(f"  {self.files_lifted:,} of them were not read: their own footers hold what was asked for")
+        if self.why_by_spark:
+            lines.append(f"  some of them were read by Spark, which takes longer: {self.why_by_spark}")
+        if self.files_too_recent:
+            lines.append(f"  {self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")
+        if self.files_refused:
+            why = "hold malformed records, or lines that are read otherwise by another query: they are always read"
+            lines.append(f"  {self.files_refused:,} files {why}")
+        if self.files_unreadable:
+            lines.append(
+                f"  {self.files_unreadable:,} files cannot be read, and have no record until a refresh() that can: {self.unreadable}"
+            )
+        if self.files_undated:
+            why = "by some indexes until a refresh() on another day: text without a date is read as a time of today"
+            lines.append(f"  {self.files_undated:,} files hold times of the last day, and are unknown {why}")
+        lines += [f"  {index} is unknown for some files, which are read: {why}" for index, why in self.unknown.items()]
+        return "\n".join(lines)

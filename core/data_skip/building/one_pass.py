@@ -1,0 +1,194 @@
+"""One pass over files, however many indexes: of footers alone, by tasks that read files themselves, and by Spark."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pyspark.sql import DataFrame
+
+from data_skip.building import direct
+from data_skip.building.binding import Binding
+from data_skip.building.collect import FILE, Collected, collect, with_expressions
+from data_skip.building.doubts import fields_held, forget_lacking, undated
+from data_skip.building.file_records import Part, Wanted
+from data_skip.building.index_report import IndexReport
+from data_skip.building.lifting import lift
+from data_skip.building.lines import LINE, encoding_of, files_with, files_with_header, odd_lines
+from data_skip.building.source import TableState
+from data_skip.clause import Mask
+from data_skip.errors import DataSkipError
+from data_skip.files.listing import Listing
+from data_skip.index import Index
+from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled, is_of_workers
+from data_skip.spark.jvm import Jvm
+from data_skip.spark.settings import smallest_part
+from data_skip.store import FileKey, Places
+from data_skip.store.reader import WITH_MALFORMED, header_may_move, malformed_column
+
+MALFORMED = "data_skip_malformed"
+Read = Callable[[Mask], dict[int, Collected]]
+_LIFTED_HERE = 64  # so many footers are read by the driver: to start tasks takes longer
+_MOST_UNREADABLE = 10  # beyond, a pass fails
+
+
+@dataclass(frozen=True)
+class Target:
+    """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
+
+    known: the generation of each file version that the index has. below: all files below the table's root, whoever reads them.
+    """
+
+    name: str
+    store: Places
+    jvm: Jvm
+    new: bool
+    known: Mapping[FileKey, int]
+    below: Callable[[], set[FileKey | None]]
+
+
+def collect_files(
+    target: Target,
+    state: TableState,
+    listing: Listing,
+    wanted: Mask,
+    bindings: Sequence[Binding],
+    report: IndexReport,
+    unreadable: dict[int, str],
+) -> dict[int, Collected]:
+    """What is found of the wanted files, by the place of each in the listing: of footers alone, by tasks that read, and by Spark."""
+    local = target.jvm.local_files
+    found = _lift(listing, wanted, bindings) if local and wanted.sum() <= _LIFTED_HERE else {}
+    report.files_lifted = len(found)
+    asked, report.why_by_spark = direct.wanted(bindings, state.scan.description["options"])
+    by_tasks: dict[int, Collected] = {}
+    if local and asked.indexes and (to_read := _without(wanted, found)).any():
+        by_tasks = _read_directly(state, listing, to_read, asked, report)
+
+    def read(files: Mask, of: Sequence[Binding], others: bool) -> dict[int, Collected]:
+        return _read_all_that_can_be(lambda chosen: _read(target, state, listing, chosen, of, report), files, unreadable, report, others)
+
+    more = [binding for binding in bindings if binding.index not in asked.indexes]
+    if more and by_tasks:
+        by_spark = read(_only(wanted, by_tasks), more, bool(found))
+        by_tasks = {i: _both(bindings, asked.indexes, file, by_spark.get(i)) for i, file in by_tasks.items() if i not in unreadable}
+    found |= by_tasks
+    if (to_read := _without(wanted, {*found, *unreadable})).any():
+        found |= read(to_read, bindings, bool(found))
+    return found
+
+
+def _without(files: Mask, places: Iterable[int]) -> Mask:
+    others = files.copy()
+    others[list(places)] = False
+    return others
+
+
+def _only(files: Mask, places: Iterable[int]) -> Mask:
+    chosen: Mask = files & ~_without(files, places)
+    return chosen
+
+
+def _both(bindings: Sequence[Binding], direct_ones: Sequence[Index], file: Collected, by_spark: Collected | None) -> Collected:
+    """What is known of a file by a task that read it, and by Spark. Where they have not as many rows, nothing."""
+    other = by_spark or Collected(records=[None] * (len(bindings) - len(direct_ones)))
+    first, second = iter(file.records), iter(other.records)
+    records = [next(first if binding.index in direct_ones else second) for binding in bindings]
+    return replace(other, rows=file.rows, records=records if file.rows == other.rows else [None] * len(bindings))
+
+
+def _read_directly(state: TableState, listing: Listing, wanted: Mask, asked: Wanted, report: IndexReport) -> dict[int, Collected]:
+    """What Spark's tasks find in the wanted files that they can read themselves, by the place of each in the listing."""
+    identities, paths = listing.identities, listing.paths
+    files = [Part(i, paths[i], *identities[i]) for i in np.flatnonzero(wanted).tolist()]
+    failures: dict[Index, str] = {}
+    found, why = direct.read(state.frame.sparkSession, files, asked, failures)
+    report.why_by_spark = report.why_by_spark or why
+    report.unknown |= {str(index): error for index, error in failures.items()}
+    report.files_lifted += sum(file.lifted for file in found)
+    report.files_direct = sum(not file.lifted for file in found)
+    return {file.number: file.file for file in found if file.file is not None}
+
+
+def _lift(listing: Listing, wanted: Mask, bindings: Sequence[Binding]) -> dict[int, Collected]:
+    """What footers alone say of the wanted files, by the place of each in the listing."""
+    paths = listing.paths if wanted.any() else []
+    uris = {i: path for i, path in enumerate(paths) if wanted[i]}
+    return lift(uris, {binding.index: binding.definition for binding in bindings})
+
+
+def _read_all_that_can_be(read: Read, wanted: Mask, unreadable: dict[int, str], report: IndexReport, others: bool) -> dict[int, Collected]:
+    """What a pass over the wanted files finds, without those that cannot be read, as an archive that is being written.
+
+    `others`: whether there are files that were read in another way. DataSkipError where none can be read, or too many cannot: then it is
+    not the files.
+    """
+    try:
+        found = _read_in_parts(read, wanted, unreadable)
+    except SPARK_ERRORS as error:
+        advice = f"let them run the driver's, by PYSPARK_PYTHON={sys.executable} before Spark starts, or install there what is here; "
+        hint = f"Spark's workers run another Python, or lack what it has: {advice}" if is_of_workers(error) else ""
+        raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}nothing was written") from error
+    report.unreadable = next(iter(unreadable.values()), "")
+    if len(unreadable) == wanted.sum() and not others:
+        raise DataSkipError(f"the files of {report.table} cannot be read: {report.unreadable}; nothing was written")
+    return found
+
+
+def _read_in_parts(read: Read, wanted: Mask, unreadable: dict[int, str]) -> dict[int, Collected]:
+    """A pass over the wanted files; where it fails, one over each half, and so on down to the files at fault, which are noted."""
+    try:
+        return read(wanted)
+    except SPARK_ERRORS as error:
+        places = np.flatnonzero(wanted)
+        if is_cancelled(error) or is_of_workers(error) or len(unreadable) >= _MOST_UNREADABLE:
+            raise
+        if len(places) == 1:
+            unreadable[int(places[0])] = first_line(error)
+            return {}
+    found: dict[int, Collected] = {}
+    for half in np.array_split(places, 2):
+        part = np.zeros(len(wanted), dtype=bool)
+        part[half] = True
+        found |= _read_in_parts(read, part, unreadable)
+    return found
+
+
+def _read(
+    target: Target, state: TableState, listing: Listing, wanted: Mask, bindings: Sequence[Binding], report: IndexReport
+) -> dict[int, Collected]:
+    """What one pass over the wanted files finds, by the place of each in the listing."""
+    indexes, reader = [binding.index for binding in bindings], bindings[0].definition.reader
+    malformed = (malformed_column(reader) or _unused(MALFORMED, state.frame)) if reader["format"] in WITH_MALFORMED else None
+    listing.keep_only(wanted)
+    number = _unused(FILE, state.frame)
+    largest = max(size for (size, _), chosen in zip(listing.identities, wanted, strict=True) if chosen)
+    # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
+    least = smallest_part(state.frame.sparkSession)
+    part = least if header_may_move(reader) and largest > least else None
+    frame = target.jvm.restricted(state.frame, listing.java, malformed, number, part)
+    failures: dict[Index, str] = {}
+    doubtful = fields_held(frame, bindings)
+    rows = with_expressions(frame, number, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
+    odd = odd_lines(reader)
+    found = collect(rows, indexes, failures)
+    if odd or part:
+        lines = target.jvm.lines(state.frame, listing.java, _unused(LINE, state.frame), number, encoding_of(reader), part)
+        doubted, unsteady = files_with(lines, number, odd, odd_lines(reader, of_parts=True)) if odd else (set(), set())
+        unsteady |= found.keys() - files_with_header(lines, number, reader) if part else set()
+        for i in found.keys() & (doubted | unsteady):
+            found[i].refused, found[i].unsteady = True, i in unsteady
+    if doubtful:
+        forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths, state.frame.schema)
+    report.unknown |= {str(index): error for index, error in failures.items()}
+    return found
+
+
+def _unused(name: str, frame: DataFrame) -> str:
+    """The name, or a longer one, that no column has."""
+    taken = {column.lower() for column in frame.columns}
+    while name in taken:
+        name += "_"
+    return name
