@@ -32,7 +32,7 @@ from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import decide, usable
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.report import human
-from data_skip.spark.errors import first_line
+from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
@@ -137,11 +137,19 @@ class Table:
             advice = "refresh()" if snapshot and snapshot.definitions else "create_index(...)"
             raise DataSkipError(f"no index of {self.name} says which files it has; {advice} makes one that does")
         with _store_errors():
-            first = snapshot.first()
+            first = snapshot.first(self._is_recursive())
         if first is None:
             raise DataSkipError(f"{self.name} has no files with rows, by its index; refresh() brings that up to date")
-        frame = frame_of_one(self._spark, self._source, self.root, first)
-        return self._jvm.of_snapshot(frame, self.root, self._source.schema is not None)
+        frame = frame_of_one(self._spark, self._jvm, self._source, self.root, first)
+        try:
+            return self._jvm.of_snapshot(frame, self.root, self._source.schema)
+        except SPARK_ERRORS as error:
+            raise DataSkipError(f"{self.name} cannot be read by the files of its index: {first_line(error)}") from error
+
+    def _is_recursive(self) -> bool:
+        return any(
+            option.lower() == "recursivefilelookup" and str(value).lower() == "true" for option, value in self._source.options.items()
+        )
 
     def create_index(self, *indexes: Index, progress: bool = False) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.
@@ -153,7 +161,7 @@ class Table:
         """
         if not indexes or not all(isinstance(index, Index) for index in indexes):
             raise DataSkipError(f"create_index takes indexes, as MinMax('temp'), not {indexes!r}")
-        state, snapshot = self._state(), self._snapshot()
+        snapshot, state = self._snapshot(), self._state()  # in this order: what it says of files is older than their listing
         existing = snapshot.definitions if snapshot else {}
         bindings: list[Binding] = []
         for index in self._fitted(indexes, state, existing):
@@ -169,7 +177,7 @@ class Table:
                 if why := another_reader(other, bindings[-1].definition):
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
                     raise DataSkipError(f"{self.name} has {other}, {why}; {advice}")
-        return self._index(state, bindings, None, progress)
+        return self._index(state, snapshot, bindings, None, progress)
 
     def fitted(self, *indexes: Index) -> list[Index]:
         """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table.
@@ -196,7 +204,7 @@ class Table:
         DataSkipError, before anything is written, where there is no index, where the table is read, or an expression understood,
         otherwise than when an index was created, and for files that Spark cannot read. `progress`: with a bar on the terminal.
         """
-        state, snapshot = self._state(), self._snapshot()
+        snapshot, state = self._snapshot(), self._state()  # as above
         if snapshot is None or not snapshot.definitions:
             raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
         bindings: list[Binding] = []
@@ -212,7 +220,7 @@ class Table:
             return IndexReport(self.name, [])
         with _store_errors():
             current = _complete(snapshot, [binding.index.column for binding in bindings])
-        report = self._index(state, bindings, current, progress)
+        report = self._index(state, snapshot, bindings, current, progress)
         self._tidy()
         return report
 
@@ -303,12 +311,14 @@ class Table:
             found = matches(frame_of(self._spark, self._source), list(reads))
         return measured(self.name, found, reads)
 
-    def _index(self, state: TableState, bindings: list[Binding], current: set[FileKey] | None, progress: bool) -> IndexReport:
+    def _index(
+        self, state: TableState, snapshot: Snapshot | None, bindings: list[Binding], current: set[FileKey] | None, progress: bool
+    ) -> IndexReport:
         """current: the files that need no records; None for new indexes."""
-        snapshot = self._snapshot()
         with _store_errors():
             known = dict(zip(snapshot.files, snapshot.generations.tolist(), strict=True)) if snapshot else {}
-            target = Target(self.name, self._store, self._jvm, current is None, known, self._files_below)
+            version, lists = (snapshot.version, snapshot.is_listing) if snapshot else (None, False)
+            target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below)
             return index_files(target, state, bindings, current or set(), progress)
 
     def _files_below(self) -> set[FileKey | None]:
@@ -328,15 +338,17 @@ class Table:
         snapshot = self._snapshot()
         if snapshot is None:
             return
+        known: dict[FileKey, int] = {}
         dead: set[FileKey] = set()
         outnumbered = False
         if snapshot.rows > 1000:
-            known = set(snapshot.files)
-            dead = known - self._files_below()
-            outnumbered = snapshot.rows > 2 * len(known - dead) + 1000
+            with _store_errors():
+                known = dict(zip(snapshot.files, snapshot.generations.tolist(), strict=True))
+            dead = known.keys() - self._files_below()
+            outnumbered = snapshot.rows > 2 * (len(known) - len(dead)) + 1000
         if outnumbered or snapshot.parts > _MOST_PARTS:
             with _store_errors():
-                self._store.compact(dead)
+                self._store.compact({file: known[file] for file in dead})
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import sleep
 
 import numpy as np
@@ -36,6 +36,7 @@ MALFORMED = "data_skip_malformed"
 Read = Callable[[Mask], dict[int, Collected]]
 _MOST_UNREADABLE = 10  # beyond, a pass fails
 _HOUR = 3_600_000
+_TRIES = 20
 _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
 
 
@@ -88,7 +89,8 @@ class IndexReport:
 class Target:
     """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
 
-    known: the generation of each file version that the index has. below: all files below the table's root, whoever reads them.
+    known: the generation of each file version that the index had in its `version`, None where there was none; lists: whether it said which
+    files are gone. below: all files below the table's root, whoever reads them.
     """
 
     name: str
@@ -96,6 +98,8 @@ class Target:
     jvm: Jvm
     new: bool
     known: Mapping[FileKey, int]
+    version: int | None
+    lists: bool
     below: Callable[[], set[FileKey | None]]
 
 
@@ -137,10 +141,29 @@ def index_files(
     report.files_collected, report.rows = len(rows), sum(file.rows for file in rows.values())
     listed = {key for key in (after if wanted.any() else keys) if key is not None}
     generations = {key: target.known.get(key, 0) for key in rows} | changes(target.known, listed, target.below)
-    if generations or target.new:
+    written = bool(generations) or target.new or not target.lists
+    if written:
         _commit(target, rows, generations, bindings, report)
+    _agree(target, state, bindings, (target.version or 0) + written)
     report.seconds = time.perf_counter() - start
     return report
+
+
+def _agree(target: Target, state: TableState, bindings: Sequence[Binding], expected: int) -> None:
+    """What the index says of files that are gone, or back, is as of a listing that was made after all that it says.
+
+    Whoever else has written meanwhile, so that its last version is not `expected`, may have listed the table before or after.
+    """
+    for _ in range(_TRIES):
+        last = target.store.snapshot()
+        if last is None or last.version == expected or not any(binding.index.column in last.definitions for binding in bindings):
+            return
+        known = dict(zip(last.files, last.generations.tolist(), strict=True))
+        said = changes(known, {key for key in state.list_again() if key is not None}, target.below)
+        if not said:
+            return
+        _commit(replace(target, new=False), {}, said, bindings, IndexReport(target.name, []))
+        expected = last.version + 1
 
 
 def sample_of(state: TableState, jvm: Jvm) -> Sample:
