@@ -150,7 +150,7 @@ public final class SnapshotFileIndex implements FileIndex {
   /** The last version of the index; all scans of a query are given the same one, whatever is refreshed meanwhile. */
   private Named named() {
     String query = session.sparkContext().getLocalProperty("spark.sql.execution.id");
-    String key = query + " " + System.identityHashCode(python) + " " + uri;
+    String key = query + " " + System.identityHashCode(session) + " " + uri;
     Object pinned = query == null ? null : KnownFiles.pinned(key);
     if (pinned != null) return (Named) pinned;
     Named named = asked();
@@ -424,7 +424,7 @@ public final class SnapshotFileIndex implements FileIndex {
     return "snapshot: the files of version " + last.number + " of the index";
   }
 
-  /** Two scans of one table may share a result: each would read the files of the last version. */
+  /** Two scans of one `Table.read` may share a result: those of another are not given what was cached of this one. */
   public boolean equals(Object other) {
     if (!(other instanceof SnapshotFileIndex)) return false;
     SnapshotFileIndex that = (SnapshotFileIndex) other;
