@@ -35,7 +35,7 @@ from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import decide, usable
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.report import human
-from data_skip.spark.errors import first_line
+from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
@@ -122,12 +122,14 @@ class Table:
 
         "listing": Spark lists the files, as in `spark.read`; one is skipped only in exactly the version that the index knows.
         "snapshot": the files are those of the index's last version, and nothing is listed: a query sees new files after `refresh()`. Of
-        those that it reads, one that has changed since is read as it is, and one that is gone is an error, which names it.
+        those that it reads, one that has changed since is read as it is, and one that is gone is an error, which names it. All scans of a
+        query read one version. A query fails where the folders of the last version have other partition columns than this DataFrame.
         "bounded(60)": as "snapshot", of an index that is no older than 60 seconds by what this session did: else it is refreshed first,
         or, if it is at most twice as old, meanwhile.
 
-        DataSkipError for another contract; with "snapshot" also where there is no index, for a table of the catalog, and where columns
-        cannot be told from one file.
+        DataSkipError for another contract; with "snapshot" also where there is no index, or one that an earlier data-skip refreshed last,
+        for a table of the catalog, and where columns cannot be told from one file: of formats that infer them, with `mergeSchema`, and of
+        Parquet with a `_common_metadata` or `_metadata` in its root. There `schema` tells them.
         """
         if freshness == "listing":
             return frame_of(self._spark, self._source)
@@ -145,13 +147,21 @@ class Table:
             advice = "refresh()" if snapshot and snapshot.definitions else "create_index(...)"
             raise DataSkipError(f"no index of {self.name} says which files it has; {advice} makes one that does")
         with _store_errors():
-            first = snapshot.first()
+            first = snapshot.first(self._is_recursive())
         if first is None:
             raise DataSkipError(f"{self.name} has no files with rows, by its index; refresh() brings that up to date")
-        frame = frame_of_one(self._spark, self._source, self.root, first)
+        frame = frame_of_one(self._spark, self._jvm, self._source, self.root, first)
         if seconds is not None:
             self._catalog.bounded.setdefault((self.root, freshness), Bounded(seconds, self.refresh))
-        return self._jvm.of_snapshot(frame, self.root, freshness, self._source.schema is not None)
+        try:
+            return self._jvm.of_snapshot(frame, self.root, freshness, self._source.schema)
+        except SPARK_ERRORS as error:
+            raise DataSkipError(f"{self.name} cannot be read by the files of its index: {first_line(error)}") from error
+
+    def _is_recursive(self) -> bool:
+        return any(
+            option.lower() == "recursivefilelookup" and str(value).lower() == "true" for option, value in self._source.options.items()
+        )
 
     def create_index(self, *indexes: Index, progress: bool = False) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.
@@ -163,7 +173,7 @@ class Table:
         """
         if not indexes or not all(isinstance(index, Index) for index in indexes):
             raise DataSkipError(f"create_index takes indexes, as MinMax('temp'), not {indexes!r}")
-        state, snapshot = self._state(), self._snapshot()
+        snapshot, state = self._snapshot(), self._state()  # in this order: what it says of files is older than their listing
         existing = snapshot.definitions if snapshot else {}
         bindings: list[Binding] = []
         for index in self._fitted(indexes, state, existing):
@@ -179,7 +189,7 @@ class Table:
                 if why := another_reader(other, bindings[-1].definition):
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
                     raise DataSkipError(f"{self.name} has {other}, {why}; {advice}")
-        return self._index(state, bindings, None, progress)
+        return self._index(state, snapshot, bindings, None, progress)
 
     def fitted(self, *indexes: Index) -> list[Index]:
         """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table.
@@ -206,7 +216,7 @@ class Table:
         DataSkipError, before anything is written, where there is no index, where the table is read, or an expression understood,
         otherwise than when an index was created, and for files that Spark cannot read. `progress`: with a bar on the terminal.
         """
-        state, snapshot = self._state(), self._snapshot()
+        snapshot, state = self._snapshot(), self._state()  # as above
         if snapshot is None or not snapshot.definitions:
             raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
         bindings: list[Binding] = []
@@ -222,7 +232,7 @@ class Table:
             return IndexReport(self.name, [])
         with _store_errors():
             current = _complete(snapshot, [binding.index.column for binding in bindings])
-        report = self._index(state, bindings, current, progress)
+        report = self._index(state, snapshot, bindings, current, progress)
         self._tidy()
         return report
 
@@ -313,12 +323,14 @@ class Table:
             found = matches(frame_of(self._spark, self._source), list(reads))
         return measured(self.name, found, reads)
 
-    def _index(self, state: TableState, bindings: list[Binding], current: set[FileKey] | None, progress: bool) -> IndexReport:
+    def _index(
+        self, state: TableState, snapshot: Snapshot | None, bindings: list[Binding], current: set[FileKey] | None, progress: bool
+    ) -> IndexReport:
         """current: the files that need no records; None for new indexes."""
-        snapshot = self._snapshot()
         with _store_errors():
             known = dict(zip(snapshot.files, snapshot.generations.tolist(), strict=True)) if snapshot else {}
-            target = Target(self.name, self._store, self._jvm, current is None, known, self._files_below)
+            version, lists = (snapshot.version, snapshot.is_listing) if snapshot else (None, False)
+            target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below)
             return index_files(target, state, bindings, current or set(), progress)
 
     def _files_below(self) -> set[FileKey | None]:
@@ -338,8 +350,9 @@ class Table:
         if snapshot is None:
             return
         if snapshot.rows > 2 * int(snapshot.listed.sum()) + 1000 or snapshot.parts > _MOST_PARTS:
+            generations = zip(snapshot.files, snapshot.generations.tolist(), strict=True)
             with _store_errors():
-                self._store.compact({file for file, there in zip(snapshot.files, snapshot.listed, strict=True) if not there})
+                self._store.compact({file: generation for file, generation in generations if generation % 2})
 
 
 @contextmanager

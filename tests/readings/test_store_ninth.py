@@ -157,7 +157,7 @@ def test_compaction_keeps_records_of_files_that_came_meanwhile(lake: Lake, monke
     table = with_dead_rows(lake.index(MinMax("x")))
     compact = DeltaStore.compact
 
-    def late(store: DeltaStore, dead: set[FileKey]) -> None:
+    def late(store: DeltaStore, dead: dict[FileKey, int]) -> None:
         monkeypatch.undo()
         lake.file("b.parquet", {"x": [100]})
         lake.table().refresh()

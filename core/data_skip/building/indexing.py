@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from time import sleep
 
 import numpy as np
@@ -28,6 +29,7 @@ from data_skip.store import FileKey
 from data_skip.store.snapshot import definition_field
 
 _HOUR = 3_600_000
+_TRIES = 20
 _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
 
 
@@ -62,10 +64,29 @@ def index_files(
     report.files_collected, report.rows = len(rows), sum(file.rows for file in rows.values())
     listed = {key for key in (after if wanted.any() else keys) if key is not None}
     generations = {key: target.known.get(key, 0) for key in rows} | changes(target.known, listed, target.below)
-    if generations or target.new:
+    written = bool(generations) or target.new or not target.lists
+    if written:
         _commit(target, rows, generations, bindings, report)
+    _agree(target, state, bindings, (target.version or 0) + written)
     report.seconds = time.perf_counter() - start
     return report
+
+
+def _agree(target: Target, state: TableState, bindings: Sequence[Binding], expected: int) -> None:
+    """What the index says of files that are gone, or back, is as of a listing that was made after all that it says.
+
+    Whoever else has written meanwhile, so that its last version is not `expected`, may have listed the table before or after.
+    """
+    for _ in range(_TRIES):
+        last = target.store.snapshot()
+        if last is None or last.version == expected or not any(binding.index.column in last.definitions for binding in bindings):
+            return
+        known = dict(zip(last.files, last.generations.tolist(), strict=True))
+        said = changes(known, {key for key in state.list_again() if key is not None}, target.below)
+        if not said:
+            return
+        _commit(replace(target, new=False), {}, said, bindings, IndexReport(target.name, []))
+        expected = last.version + 1
 
 
 def sample_of(state: TableState, jvm: Jvm) -> Sample:

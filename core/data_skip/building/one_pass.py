@@ -38,7 +38,8 @@ _MOST_UNREADABLE = 10  # beyond, a pass fails
 class Target:
     """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
 
-    known: the generation of each file version that the index has. below: all files below the table's root, whoever reads them.
+    known: the generation of each file version that the index had in its `version`, None where there was none; lists: whether it said which
+    files are gone. below: all files below the table's root, whoever reads them.
     """
 
     name: str
@@ -46,6 +47,8 @@ class Target:
     jvm: Jvm
     new: bool
     known: Mapping[FileKey, int]
+    version: int | None
+    lists: bool
     below: Callable[[], set[FileKey | None]]
 
 

@@ -15,10 +15,12 @@ from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.store import FileKey, Places, StoreError
-from data_skip.store.reader import BY_POSITION, SUPPORTED_FORMATS
+from data_skip.store.reader import AS_PARQUET, BY_POSITION, SUPPORTED_FORMATS
 
 _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")
-_WITH_SCHEMA = (None, "parquet", "orc", "avro", "geoparquet")  # formats of which one file tells the columns; None: Spark's default
+_WITH_SCHEMA = ("parquet", "orc", "avro", "geoparquet", "text")  # formats of which one file tells the columns
+_MERGING = ("parquet", "orc", "geoparquet")  # but these of all, where the reader is told to merge what files say
+_SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the columns of Parquet before all others
 _ANY = "data_skip_any string"  # a schema that every format takes
 
 
@@ -73,16 +75,28 @@ def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
         raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{hint}") from error
 
 
-def frame_of_one(spark: SparkSession, source: TableSource, root: str, file: str) -> DataFrame:
+def frame_of_one(spark: SparkSession, jvm: Jvm, source: TableSource, root: str, file: str) -> DataFrame:
     """One file of the table of a path, with the columns of its folders: nothing is listed. DataSkipError where that cannot be told."""
+    format_ = (source.format or str(spark.conf.get("spark.sql.sources.default"))).lower()
     if chosen := [option for option in source.options if option.lower() in _CHOOSE_FILES]:
         raise DataSkipError(f"{chosen[0]} chooses files: {source.name!r} by its index has the files of that; leave it out")
-    if source.schema is None and source.format not in _WITH_SCHEMA:
+    if source.schema is None and format_ not in _WITH_SCHEMA:
+        raise DataSkipError(f"the columns of {format_} are found by reading all files; to read the files of the index give schema=...")
+    if source.schema is None and _merges(spark, source, format_):
+        raise DataSkipError("mergeSchema=true finds columns by reading all files; to read the files of the index give schema=...")
+    if source.schema is None and format_ in AS_PARQUET and jvm.holds_any(root, *_SUMMARIES):
         raise DataSkipError(
-            f"the columns of {source.format} are found by reading all files; to read the files of the index give schema=..."
+            f"{source.name!r} has a summary of its columns ({' or '.join(_SUMMARIES)}); to read the files of the index give schema=..."
         )
     options = {"basePath": unquote(root), "__globPaths__": "false", **source.options}
     return frame_of(spark, replace(source, name=unquote(f"{root}/{file}"), options=options))
+
+
+def _merges(spark: SparkSession, source: TableSource, format_: str) -> bool:
+    """Whether a reader finds columns in all files."""
+    by_session = f"spark.sql.{'parquet' if format_ in AS_PARQUET else format_}.mergeSchema"
+    told = {option.lower(): value for option, value in source.options.items()}.get("mergeschema")
+    return format_ in _MERGING and str(spark.conf.get(by_session) if told is None else told).lower() != "false"
 
 
 @dataclass(frozen=True)

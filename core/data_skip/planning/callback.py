@@ -70,6 +70,8 @@ class Callback:
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:
+            if what == "snapshot":
+                return f"\n{type(error).__name__}: {first_line(error)}"
             log.warning("data-skip skipped nothing: %s: %s", type(error).__name__, error)
             return f"{type(error).__name__}: {error}" if what == "explain" else None
 

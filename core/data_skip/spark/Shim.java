@@ -15,6 +15,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.DataType$;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.StructType$;
 
 /** What Python calls: an object, since py4j cannot name classes that were compiled at run time. */
 public final class Shim {
@@ -147,17 +150,45 @@ public final class Shim {
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), replace(analyzed, old, chosen));
   }
 
-  /** A DataFrame that reads one file of a table, over those of the last version of its index. typed: the user says what partitions are. */
-  public Object snapshotFrame(LogicalPlan analyzed, String root, String contract, boolean typed, BiFunction python) {
+  /**
+   * A DataFrame that reads one file of a table, over those of the last version of its index. schema: what the user says that columns are, as
+   * JSON or as Spark writes it; null where that is found.
+   */
+  public Object snapshotFrame(LogicalPlan analyzed, String root, String contract, String schema, BiFunction python) {
     LogicalRelation some = Plans.onlyRelation(analyzed);
     HadoopFsRelation old = (HadoopFsRelation) some.relation();
     org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) old.sparkSession();
-    scala.Option columns = scala.Option.apply(typed ? old.schema() : null);
-    SnapshotFileIndex files = new SnapshotFileIndex(session, root, contract, old.options(), columns, python);
-    HadoopFsRelation relation = new HadoopFsRelation(
-        files, files.partitionSchema(), old.dataSchema(), old.bucketSpec(), old.fileFormat(), old.options(), session);
+    Object columns = schema == null ? null : schema.startsWith("{") ? DataType$.MODULE$.fromJson(schema) : StructType$.MODULE$.fromDDL(schema);
+    SnapshotFileIndex files = new SnapshotFileIndex(session, root, contract, old.options(), scala.Option.apply(columns), python);
+    StructType data = old.dataSchema();
+    if (schema != null) data = without(data, files.partitionSchema(), session.sessionState().conf().caseSensitiveAnalysis());
+    HadoopFsRelation relation =
+        new HadoopFsRelation(files, files.partitionSchema(), data, old.bucketSpec(), old.fileFormat(), old.options(), session);
     LogicalPlan scan = org.apache.spark.sql.execution.datasources.LogicalRelation$.MODULE$.apply(relation, false);
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(session, scan);
+  }
+
+  private static StructType without(StructType columns, StructType others, boolean caseSensitive) {
+    StructType left = new StructType();
+    for (int i = 0; i < columns.length(); i++) {
+      boolean met = false;
+      for (int j = 0; j < others.length(); j++) {
+        String name = columns.fields()[i].name();
+        String other = others.fields()[j].name();
+        met |= caseSensitive ? name.equals(other) : name.equalsIgnoreCase(other);
+      }
+      if (!met) left = left.add(columns.fields()[i]);
+    }
+    return left;
+  }
+
+  /** Whether a folder holds one of some files. */
+  public boolean holdsAny(org.apache.spark.sql.classic.SparkSession session, String folder, String names) throws java.io.IOException {
+    Path path = new Path(java.net.URI.create(folder));
+    FileSystem system = path.getFileSystem(session.sessionState().newHadoopConf());
+    String[] each = names.split(" ");
+    for (int i = 0; i < each.length; i++) if (system.exists(new Path(path, each[i]))) return true;
+    return false;
   }
 
   /** The lines of those files of a listing that are to be read, as they lie, in a column `line`, and each file's place in `number`. */

@@ -12,6 +12,7 @@ from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from data_skip.errors import DataSkipError
 from data_skip.spark.bridge import Scan
@@ -102,12 +103,17 @@ class Jvm:
         """What a FileFormat of the JVM is called in descriptions of scans: "parquet", or the class of one that Spark does not bring."""
         return str(self._shim.formatName(file_format))
 
-    def of_snapshot(self, frame: DataFrame, root: str, contract: str, typed: bool) -> DataFrame:
+    def holds_any(self, folder: str, *names: str) -> bool:
+        """Whether a folder, a URI, holds one of some files."""
+        return bool(self._shim.holdsAny(self._session, folder, " ".join(names)))
+
+    def of_snapshot(self, frame: DataFrame, root: str, contract: str, schema: StructType | str | None) -> DataFrame:
         """A DataFrame of one file of the table at a root, over all files of the last version of its index.
 
-        typed: whether the user gave the schema, by which the values of partitions are read then.
+        schema: as the user gave it; the values of partitions that it names are read by it.
         """
-        java = self._shim.snapshotFrame(frame._jdf.queryExecution().analyzed(), root, contract, typed, self._callback)
+        told = schema.json() if isinstance(schema, StructType) else schema
+        java = self._shim.snapshotFrame(frame._jdf.queryExecution().analyzed(), root, contract, told, self._callback)
         return DataFrame(java, frame.sparkSession)
 
     def scan(self, frame: DataFrame) -> Scan | None:

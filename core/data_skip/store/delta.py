@@ -202,8 +202,11 @@ class DeltaStore:
             self._table = self._snapshot = None
         raise CommitFailedError(f"the index at {self.location} was deleted meanwhile, and perhaps made anew")
 
-    def compact(self, dead: set[FileKey]) -> None:
-        """Rewrites the index with one row for each file version that is not dead, and removes files of versions a week old."""
+    def compact(self, dead: Mapping[FileKey, int]) -> None:
+        """Rewrites the index with one row for each file version that is not dead, and removes files of versions a week old.
+
+        dead: with its generation each file that is gone; of a later one it is back.
+        """
         self._rewrite(set(), dead)
         self._retried(self._vacuum)
 
@@ -213,27 +216,29 @@ class DeltaStore:
 
     def drop(self, column: str) -> None:
         """Removes an index."""
-        self._rewrite({column}, set())
+        self._rewrite({column}, {})
 
-    def _rewrite(self, dropped: set[str], dead: set[FileKey]) -> None:
+    def _rewrite(self, dropped: set[str], dead: Mapping[FileKey, int]) -> None:
         self._retried(lambda: self._rewrite_once(dropped, dead))
 
-    def _rewrite_once(self, dropped: set[str], dead: set[FileKey]) -> None:
+    def _rewrite_once(self, dropped: set[str], dead: Mapping[FileKey, int]) -> None:
         snapshot = self.snapshot()
         if snapshot is None:
             return
         kept = [name for name in snapshot.definitions if name not in dropped]
         files = snapshot.files
         # Without an index, nobody knows how the rows were read that `row_count` counts.
-        chosen = pa.array([i for i, file in enumerate(files) if kept and file not in dead], pa.int64())
+        live = (generation > dead.get(file, -1) for file, generation in zip(files, snapshot.generations.tolist(), strict=True))
+        chosen = pa.array([i for i, is_live in enumerate(live) if kept and is_live], pa.int64())
         records = snapshot.records(kept)
         fields = [snapshot.fields[name].with_type(records[name].type) for name in kept]
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
         arrays = [pa.array(values, field.type) for values, field in zip(base, KEYS, strict=True)]
         further = (snapshot.row_counts, snapshot.generations, snapshot.recorded)
-        arrays += [pa.array(values, field.type, from_pandas=True) for values, field in zip(further, [*BASE][len(KEYS) :], strict=True)]
+        about = [*BASE][len(KEYS) :] if snapshot.is_listing else [BASE.field("row_count")]  # what was no listing is none by being rewritten
+        arrays += [pa.array(values, field.type, from_pandas=True) for values, field in zip(further, about, strict=False)]
         arrays += records.values()
-        table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*BASE, *fields]))
+        table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*KEYS, *about, *fields]))
         write_deltalake(self._at(snapshot), table, mode="overwrite", schema_mode="overwrite", commit_properties=_AS_READ)
 
     def _retried(self, write: Callable[[], None]) -> None:

@@ -47,7 +47,7 @@ class Places:
         """As DeltaStore.append."""
         self._found()[0].append(files, row_counts, columns, declare, generations, collected)
 
-    def compact(self, dead: set[FileKey]) -> None:
+    def compact(self, dead: Mapping[FileKey, int]) -> None:
         """As DeltaStore.compact."""
         self._found()[0].compact(dead)
 

@@ -7,6 +7,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
@@ -86,11 +87,17 @@ class Snapshot:
         """Whether it says which files are gone: earlier versions of data-skip did not."""
         return "generation" in self._dataset.schema.names
 
-    def first(self) -> str | None:
-        """The first of the listed files by its path; None where there is none."""
-        keys = self.keys()
-        paths = keys["path"].filter(pa.array(self.listed & (self.sizes > 0)))
-        return pc.min(paths).as_py()
+    def first(self, recursive: bool) -> str | None:
+        """The listed file of which Spark takes the columns of Parquet: the first by its path. None where there is none.
+
+        recursive: whether files in folders are read that are no partitions.
+        """
+        paths = self.keys()["path"].filter(pa.array(self.listed & (self.sizes > 0)))
+        if not recursive and not pc.any(pc.match_substring_regex(paths, "=.*/")).as_py():
+            paths = paths.filter(pc.invert(pc.match_substring(paths, "/")))
+        if not pc.any(pc.or_(pc.match_substring(paths, "%"), pc.invert(pc.string_is_ascii(paths)))).as_py():
+            return pc.min(paths).as_py()
+        return min(paths.to_pylist(), key=lambda path: unquote(path).encode("utf-16-be"), default=None)  # as Java compares names
 
     def keys(self) -> pa.Table:
         """The path, size and modification time of each file version. StoreError where they cannot be read any more."""

@@ -26,7 +26,10 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
  */
 public final class KnownFiles {
   private static final int KEPT = 16;
-  private static final Map SNAPSHOTS = Collections.synchronizedMap(new Recent());
+  private static final Map SNAPSHOTS = Collections.synchronizedMap(new Recent(KEPT));
+
+  private static final int MOST_QUERIES = 256;
+  private static final Map PINNED = Collections.synchronizedMap(new Recent(MOST_QUERIES)); // by the query
 
   private static SparkContext running;
 
@@ -40,12 +43,15 @@ public final class KnownFiles {
   private int[] table; // places in the snapshot, each plus one, by the hash of the file version; made when one is looked up
 
   private static final class Recent extends LinkedHashMap {
-    Recent() {
-      super(KEPT, 0.75f, true);
+    private final int most;
+
+    Recent(int most) {
+      super(16, 0.75f, true);
+      this.most = most;
     }
 
     protected boolean removeEldestEntry(Map.Entry eldest) {
-      return size() > KEPT;
+      return size() > most;
     }
   }
 
@@ -78,6 +84,7 @@ public final class KnownFiles {
   public static synchronized void whileRunning(final SparkContext context) {
     if (running == context) return;
     SNAPSHOTS.clear();
+    PINNED.clear();
     running = context;
     context.addSparkListener(new SparkListener() {
       public void onApplicationEnd(SparkListenerApplicationEnd end) {
@@ -89,7 +96,19 @@ public final class KnownFiles {
   private static synchronized void stopped(SparkContext context) {
     if (running != context) return;
     SNAPSHOTS.clear();
+    PINNED.clear();
     running = null;
+  }
+
+  /** What a query was given of a table before; null where it was given nothing. */
+  public static Object pinned(String key) {
+    return PINNED.get(key);
+  }
+
+  /** What a query is given of a table from now on: the first that anyone of its threads had for it. */
+  public static Object pin(String key, Object first) {
+    Object before = PINNED.putIfAbsent(key, first);
+    return before == null ? first : before;
   }
 
   /** How many snapshots are kept. */

@@ -33,6 +33,12 @@ public interface ListedFiles {
   /** Some of the files, for Spark to read. */
   FileStatusWithMetadata[] read(int[] files) throws java.io.IOException;
 
+  /** Whether a file is known to be another by now than the version that is listed. */
+  boolean isChanged(int file);
+
+  /** A file as far as it is known, for its size: the file system is not asked. */
+  FileStatusWithMetadata listed(int file);
+
   /** What of it is told to people: by which contract the files are listed, with the version of the index, as `snapshot 7`. */
   String contract();
 
@@ -98,6 +104,14 @@ public interface ListedFiles {
       FileStatusWithMetadata[] result = new FileStatusWithMetadata[chosen.length];
       for (int i = 0; i < chosen.length; i++) result[i] = file(chosen[i]);
       return result;
+    }
+
+    public boolean isChanged(int i) {
+      return false;
+    }
+
+    public FileStatusWithMetadata listed(int i) {
+      return file(i);
     }
 
     public String contract() {

@@ -143,7 +143,10 @@ public final class Listing {
   /** The paths of files of more than some bytes that are to be read, and may give other rows where they are cut into other parts. */
   public List unsteady(long bytes) {
     List result = new ArrayList();
-    for (int i = 0; i < keep.length; i++) if (keep[i] == 1 && !steady.get(i) && files.size(i) > bytes) result.add(files.path(i));
+    for (int i = 0; i < keep.length; i++) {
+      boolean sure = steady.get(i) && !files.isChanged(i);
+      if (keep[i] == 1 && !sure && files.listed(i).getLen() > bytes) result.add(files.path(i));
+    }
     return result;
   }
 
@@ -152,6 +155,17 @@ public final class Listing {
     byte[] all = new byte[keep.length];
     Arrays.fill(all, (byte) 1);
     return directories(all);
+  }
+
+  /** As `directories`, as far as files are known: for their sizes. */
+  public scala.collection.immutable.Seq listed() {
+    List result = new ArrayList();
+    for (int d = 0, i = 0; d < files.directories(); d++) {
+      List inside = new ArrayList();
+      for (; i < files.end(d); i++) inside.add(files.listed(i));
+      result.add(new PartitionDirectory(files.values(d), Plans.seq(inside)));
+    }
+    return Plans.seq(result);
   }
 
   /** The directories with only those files that are to be read. */

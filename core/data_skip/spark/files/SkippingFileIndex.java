@@ -184,7 +184,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   /** What the wrapped FileIndex lists. */
   private ListedFiles files(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
-    if (wrapped instanceof SnapshotFileIndex) return ((SnapshotFileIndex) wrapped).files(partitionFilters);
+    if (wrapped instanceof SnapshotFileIndex) return ((SnapshotFileIndex) wrapped).files(partitionFilters, dataFilters);
     return new ListedFiles.BySpark(wrapped.listFiles(partitionFilters, dataFilters));
   }
 
@@ -194,8 +194,9 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
    */
   public boolean cutsOtherwise(Listing listing) {
     boolean all = partitionSchema().isEmpty();
-    long size = partSize(all ? listing.kept() : Plans.seq(new ArrayList()));
-    if (all && size == partSize(listing.directories())) return false;
+    scala.collection.immutable.Seq kept = listing.kept();
+    long size = partSize(all ? kept : Plans.seq(new ArrayList()));
+    if (all && size == partSize(listing.listed())) return false;
     scala.collection.immutable.Map options = relation.options();
     List paths = listing.unsteady(size);
     for (int i = 0; i < paths.size(); i++) if (relation.fileFormat().isSplitable(session(), options, (Path) paths.get(i))) return true;
