@@ -121,7 +121,8 @@ class Table:
         "snapshot": the files are those of the index's last version, and nothing is listed: a query sees new files after `refresh()`. Of
         those that it reads, one that has changed since is read as it is, and one that is gone is an error, which names it. All scans of a
         query read one version. What was refreshed in part alone, by `pathGlobFilter` or the partitions of a catalog, is of the table in
-        part alone: refresh() of the folder lists all. A query fails where the folders of the last version have other partition columns than this DataFrame.
+        part alone: refresh() of the folder lists all. A query fails where
+        the folders of the last version have other partition columns than this DataFrame.
 
         DataSkipError for another contract; with "snapshot" also where there is no index, or one that an earlier data-skip refreshed last,
         for a table of the catalog, and where columns cannot be told from one file: of formats that infer them, with `mergeSchema`, and of
