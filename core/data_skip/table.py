@@ -123,7 +123,9 @@ class Table:
         "listing": Spark lists the files, as in `spark.read`; one is skipped only in exactly the version that the index knows.
         "snapshot": the files are those of the index's last version, and nothing is listed: a query sees new files after `refresh()`. Of
         those that it reads, one that has changed since is read as it is, and one that is gone is an error, which names it. All scans of a
-        query read one version. A query fails where the folders of the last version have other partition columns than this DataFrame.
+        query read one version. What was refreshed in part alone, by `pathGlobFilter` or the partitions of a catalog, is of the table in
+        part alone: refresh() of the folder lists all. A query fails where the folders of the last version have other partition columns than
+        this DataFrame.
         "bounded(60)": as "snapshot", of an index that is no older than 60 seconds by what this session did: else it is refreshed first,
         or, if it is at most twice as old, meanwhile.
 

@@ -159,7 +159,8 @@ public final class Shim {
     HadoopFsRelation old = (HadoopFsRelation) some.relation();
     org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) old.sparkSession();
     Object columns = schema == null ? null : schema.startsWith("{") ? DataType$.MODULE$.fromJson(schema) : StructType$.MODULE$.fromDDL(schema);
-    SnapshotFileIndex files = new SnapshotFileIndex(session, root, contract, old.options(), scala.Option.apply(columns), python);
+    SnapshotTable table = new SnapshotTable(session, root, contract, old.options());
+    SnapshotFileIndex files = new SnapshotFileIndex(table, scala.Option.apply(columns), python);
     StructType data = old.dataSchema();
     if (schema != null) data = without(data, files.partitionSchema(), session.sessionState().conf().caseSensitiveAnalysis());
     HadoopFsRelation relation =

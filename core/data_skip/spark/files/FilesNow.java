@@ -1,0 +1,57 @@
+package data_skip;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.unsafe.Platform;
+
+/** What the file system says of some files: of several at once, where each answer takes its time. */
+public final class FilesNow {
+  private static final int AT_ONCE = 16; // files of an object store that are asked for
+
+  private FilesNow() {}
+
+  /** The files at some paths; null for one that is gone. */
+  public static FileStatus[] of(List paths, SparkSession session, scala.collection.immutable.Map parameters) throws IOException {
+    final Configuration configuration = session.sessionState().newHadoopConfWithOptions(parameters);
+    final FileStatus[] found = new FileStatus[paths.size()];
+    boolean local = paths.isEmpty() || "file".equals(((Path) paths.get(0)).toUri().getScheme());
+    ExecutorService threads = local || found.length < 2 ? null : Executors.newFixedThreadPool(Math.min(AT_ONCE, found.length));
+    try {
+      List asked = new ArrayList();
+      for (int i = 0; i < found.length; i++) {
+        final int place = i;
+        final Path path = (Path) paths.get(i);
+        Callable ask = new Callable() {
+          public Object call() throws IOException {
+            try {
+              found[place] = path.getFileSystem(configuration).getFileStatus(path);
+            } catch (FileNotFoundException gone) {
+              found[place] = null;
+            }
+            return null;
+          }
+        };
+        if (threads == null) ask.call();
+        else asked.add(threads.submit(ask));
+      }
+      for (int i = 0; i < asked.size(); i++) ((Future) asked.get(i)).get();
+    } catch (java.util.concurrent.ExecutionException e) {
+      Platform.throwException(e.getCause());
+    } catch (Exception e) {
+      Platform.throwException(e);
+    } finally {
+      if (threads != null) threads.shutdownNow();
+    }
+    return found;
+  }
+}

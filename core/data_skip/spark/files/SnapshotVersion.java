@@ -1,0 +1,61 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.execution.datasources.FileStatusCache;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
+import org.apache.spark.sql.types.StructType;
+
+/** One version of the index of a table: of each folder its files. */
+public final class SnapshotVersion {
+  public final String id;
+  public final String number;
+  public final KnownFiles known;
+  public final int[][] files; // by folder
+  public final Map folderOfFirst = new HashMap(); // by the path of the file that stands for it
+  public final InMemoryFileIndex folders;
+  public long bytes = 0;
+
+  /** @param before the partition columns of an earlier one; null where this is the first. schema: by which folders are read, if the user gave one. */
+  public SnapshotVersion(SnapshotTable table, StructType before, String id, String number, KnownFiles known, scala.Option schema) {
+    this.id = id;
+    this.number = number;
+    this.known = known;
+    this.files = known.byFolder();
+    FileStatus[] standing = new FileStatus[files.length];
+    for (int i = 0; i < files.length; i++) {
+      Path first = SnapshotTable.path(known.uri(files[i][0]));
+      standing[i] = new FileStatus(1, false, 1, 1, 0, first);
+      folderOfFirst.put(first, new Integer(i));
+      for (int j = 0; j < files[i].length; j++) bytes += known.size(files[i][j]);
+    }
+    List roots = new ArrayList();
+    roots.add(table.root);
+    scala.Option none = scala.Option.apply(null);
+    folders = new InMemoryFileIndex(table.session, Plans.seq(roots), table.asMade, schema, new Listed(standing), none, none);
+    if (before == null || files.length == 0 || folders.partitionSchema().equals(before)) return;
+    throw new IllegalStateException("the folders of " + table.uri + " have the partition columns " + folders.partitionSchema().simpleString()
+        + " by version " + number + " of its index, and had " + before.simpleString() + " when it was read; read it anew");
+  }
+
+  /** For Spark: what it would find in a folder. */
+  public static final class Listed extends FileStatusCache {
+    private final FileStatus[] files;
+
+    public Listed(FileStatus[] files) {
+      this.files = files;
+    }
+
+    public scala.Option getLeafFiles(Path path) {
+      return scala.Option.apply(files);
+    }
+
+    public void putLeafFiles(Path path, FileStatus[] files) {}
+
+    public void invalidateAll() {}
+  }
+}
