@@ -1,0 +1,54 @@
+"""Executors in processes of their own: indexes are made and used there as in a local session. `test_cluster.py` runs it: it prints JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import data_skip
+import log_skip
+from data_skip import BloomFilter, MinMax, Suffix, ValueList
+from tests.support import aged, rows_of
+
+PREDICATES = (
+    "x = 42",
+    "upper(agent) LIKE 'CURL/3.%'",
+    "agent LIKE '%.5'",
+    "get_agent_name(agent) = 'Wget' AND x < 50",
+    "times(x) = 84",
+    "x IN (SELECT max(x) FROM t WHERE x < 20)",
+)
+
+
+def main(folder: Path) -> None:
+    """Writes a table, indexes it, and compares what queries give with skipping and without."""
+    for i in range(8):
+        agent = f"{'curl' if i % 2 else 'Wget'}/{i}.{i}"
+        pq.write_table(pa.table({"x": range(10 * i, 10 * i + 10), "agent": [agent] * 10}), folder / f"{i}.parquet")
+        aged(folder / f"{i}.parquet")
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.data_skip.join.leastBytes": "0"}
+    spark = SparkSession.builder.master("local-cluster[2,1,1024]").config(map=settings).getOrCreate()
+    skipping = data_skip.enable(spark)
+    log_skip.register(spark)
+    spark.udf.register("times", lambda x: None if x is None else 2 * x, "bigint")
+    indexes = (MinMax("x"), ValueList("upper(agent)"), Suffix("agent", 2), BloomFilter("agent"), ValueList("times(x)"))
+    report = skipping.table(str(folder)).create_index(*indexes, log_skip.Formatted("agent", "get_agent_name"))
+    spark.read.parquet(str(folder)).createOrReplaceTempView("t")
+    found = {}
+    for predicate in PREDICATES:
+        frame = spark.sql(f"SELECT * FROM t WHERE {predicate}")
+        rows, read = rows_of(frame), skipping.report().scans[-1].files_read
+        with skipping.disabled():
+            found[predicate] = [rows == rows_of(spark.sql(f"SELECT * FROM t WHERE {predicate}")), sum(rows.values()), read]
+    in_snapshot = skipping.read(folder).where("x >= 70").count()
+    print(json.dumps({"unknown": report.unknown, "direct": report.files_direct, "found": found, "in_snapshot": in_snapshot}))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
