@@ -115,7 +115,7 @@ class Footer:
         """Whether the file says that its dates and times are of the calendar that Spark uses since version 3."""
         said = self.metadata.metadata or {}
         version = said.get(b"org.apache.spark.version", b"").decode()
-        return version[:1].isdigit() and int(version.split(".")[0]) >= 3 and b"org.apache.spark.legacyDateTime" not in said
+        return version[:1].isdigit() and version >= "3.0.0" and b"org.apache.spark.legacyDateTime" not in said  # as text, as Spark does
 
     def _ordered_decimal(self, place: int, type_: str) -> bool:
         """Whether decimals lie as Spark writes them: of small ones in bytes, the order would have to be trusted."""

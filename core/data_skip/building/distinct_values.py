@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from data_skip.building.plain import decoded, used
+from data_skip.building.plain import used
 from data_skip.indexes.distinct import unique
 
 MOST_VALUES, MOST_BYTES = 1 << 20, 1 << 26  # that are held back
@@ -25,7 +25,7 @@ class DistinctValues:
         """A batch."""
         if array.null_count:
             self._null = pa.nulls(1, _type(array))
-        part = _unique(array) if self._worth_it else decoded(array).drop_null()
+        part = _unique(array) if self._worth_it else _held(array)
         self._worth_it &= len(part) <= max(_MOSTLY * len(array), _FEW)
         if not len(part):
             return
@@ -58,6 +58,11 @@ def _type(array: pa.Array) -> pa.DataType:
     return array.type.value_type if pa.types.is_dictionary(array.type) else array.type
 
 
+def _held(array: pa.Array) -> pa.Array:
+    """The non-null values of an array; of a dictionary each once, since all rows of it may take a multiple of memory."""
+    return used(array) if pa.types.is_dictionary(array.type) else array.drop_null()
+
+
 def _unique(array: pa.Array) -> pa.Array:
     """The distinct non-null values of an array."""
-    return unique(used(array) if pa.types.is_dictionary(array.type) else array)
+    return unique(_held(array))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -19,6 +21,8 @@ from data_skip.footer import Footer
 from data_skip.index import Index, Record
 
 _ROWS, _BYTES = 1 << 18, 1 << 26  # of a batch of all columns, at most
+_ROWS_OF_TEXT = 1 << 14  # of one with text that is read from a shorter form, and may take any multiple of its bytes there
+_TEXTS = ("string", "binary")
 
 
 @dataclass(frozen=True)
@@ -89,14 +93,15 @@ def _batches(footer: Footer, part: Part, columns: list[Column]) -> Iterator[dict
     encoded = [
         ".".join(column.path)
         for column, of_groups in chunks.items()
-        if column.type in ("string", "binary") and of_groups and all(chunk.has_dictionary_page for chunk in of_groups)
+        if column.type in _TEXTS and of_groups and all(chunk.has_dictionary_page for chunk in of_groups)
     ]
     names = [".".join(column.path) for column in columns]
     with pq.ParquetFile(footer.path, metadata=metadata, read_dictionary=encoded, pre_buffer=False) as file:
         for group in groups:
             rows = metadata.row_group(group).num_rows
             size = sum(of_groups[group].total_uncompressed_size for of_groups in chunks.values())
-            at_once = max(1, min(_ROWS, rows * _BYTES // max(size, 1)))
+            short = any(_lies_shorter(of_groups[group], column, encoded) for column, of_groups in chunks.items())
+            at_once = max(1, min(_ROWS_OF_TEXT if short else _ROWS, rows * _BYTES // max(size, 1)))
             read = 0
             for batch in file.iter_batches(at_once, row_groups=[group], columns=names, use_threads=False):
                 read += len(batch)
@@ -104,6 +109,12 @@ def _batches(footer: Footer, part: Part, columns: list[Column]) -> Iterator[dict
                     yield {column.path: _values(batch, column, footer.of_modern_spark) for column in columns}
             if read != rows:
                 raise NotPlain(f"a row group of {rows} rows has {read}")
+
+
+def _lies_shorter(chunk: pq.ColumnChunkMetaData, column: Column, encoded: Collection[str]) -> bool:
+    """Whether text may take more bytes as it is read than where it lies; encoded: columns that are read as they are, by dictionaries."""
+    shorter = "DELTA_BYTE_ARRAY" in chunk.encodings or (chunk.has_dictionary_page and ".".join(column.path) not in encoded)
+    return column.type in _TEXTS and shorter
 
 
 def _values(batch: pa.RecordBatch, column: Column, modern: bool) -> pa.Array:
@@ -136,9 +147,11 @@ class _Known:
             distinct.add(batch[path])
             if distinct.full:
                 self._take(path)
-        plain = {path: decoded(batch[path]) for i in self._often for path in self._paths[i]}
-        for i in self._often:
-            self._collect(i, [plain[path] for path in self._paths[i]])
+        often = {path: batch[path] for i in self._often for path in self._paths[i]}
+        for start, end in pairwise(_cuts(often.values())):
+            plain = {path: decoded(array.slice(start, end - start)) for path, array in often.items()}
+            for i in self._often:
+                self._collect(i, [plain[path] for path in self._paths[i]])
 
     def _take(self, path: tuple[str, ...]) -> None:
         if (found := self._distinct[path].take()) is not None:
@@ -166,8 +179,22 @@ class _Known:
         return Found(part.number, Collected(self._rows, records=records), errors=failed | self._errors)
 
 
+def _cuts(arrays: Collection[pa.Array]) -> list[int]:
+    """Where to cut arrays of equal length, so that no part takes much more than `_BYTES` once it is without dictionaries."""
+    rows = len(next(iter(arrays), ()))
+    sizes = np.zeros(rows, dtype=np.int64)
+    for array in arrays:
+        if pa.types.is_dictionary(array.type):
+            sizes += pc.binary_length(array.dictionary).take(array.indices).fill_null(0).to_numpy()
+    ends = sizes.cumsum()
+    whole = int(ends[-1]) if rows else 0
+    return sorted({0, rows, *np.searchsorted(ends, np.arange(_BYTES, whole, _BYTES)).tolist()})
+
+
 def takes_distinct(index: Index) -> bool:
     """Whether values that come again tell an index nothing, by the class that defines its `collect`."""
+    if "collect" in vars(index):
+        return False
     for kind in type(index).__mro__:
         if "distinct" in vars(kind):
             return bool(vars(kind)["distinct"])

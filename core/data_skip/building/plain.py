@@ -2,7 +2,8 @@
 
 Of a table, by how it is read (`why_not`); of a file, by its footer (`why_not_in`); of values, as they come (`values`). Whatever is not
 surely equal is read by Spark: another type in the file than the table's, which Spark converts; a name that is not found exactly once; a
-column that the file lacks; INT96, nanoseconds, unsigned numbers; an option or a setting that nobody has thought of.
+column that the file lacks; INT96, nanoseconds, unsigned numbers; an unknown writer; an option or a setting that nobody has thought of. So
+is what Spark reads row by row, by parquet-mr, which reads some pages that its other reader refuses and pyarrow takes for something else.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from data_skip.store.settings import SQL, SYSTEMS, ZONE
 _OPTIONS = ("datetimerebasemode", "int96rebasemode")  # they change old times only
 _SETTINGS = (
     *(f"{SQL}parquet.datetimeRebaseModeInRead", f"{SQL}parquet.int96RebaseModeInRead", ZONE),  # the same
-    *(f"{SQL}parquet.enableVectorizedReader", f"{SQL}parquet.enableNestedColumnVectorizedReader"),  # two ways to the same values
     *(f"{SQL}parquet.binaryAsString", f"{SQL}parquet.int96AsTimestamp", f"{SQL}parquet.inferTimestampNTZ.enabled"),  # types, compared here
     f"{SQL}caseSensitive",  # only names that are found in either way are read
 )
@@ -62,6 +62,8 @@ def why_not_in(footer: Footer, columns: Iterable[Column]) -> str:
     metadata = footer.metadata
     if footer.signed:
         return "it is signed, or encrypted"
+    if not metadata.created_by.startswith(WRITERS):  # pyarrow takes levels that are packed for others, and heeds no converted type
+        return f"it was written by {metadata.created_by!r}"
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     if sum(group.num_rows for group in groups) != metadata.num_rows:
         return "its row groups do not add up"
@@ -83,7 +85,7 @@ def _why_not_chunk(chunk: pq.ColumnChunkMetaData, rows: int, writer: str) -> str
         return f"is compressed by {chunk.compression}"
     if other := set(chunk.encodings) - _ENCODINGS:
         return f"is encoded by {min(other)}"
-    if "DELTA_BYTE_ARRAY" in chunk.encodings and (not writer.startswith(WRITERS) or writer.startswith(_BROKEN_DELTAS)):
+    if "DELTA_BYTE_ARRAY" in chunk.encodings and writer.startswith(_BROKEN_DELTAS):
         return f"is encoded by DELTA_BYTE_ARRAY of {writer!r}"
     return ""
 
