@@ -330,7 +330,7 @@ class Table:
     ) -> IndexReport:
         """current: the files that need no records; None for new indexes."""
         with _store_errors():
-            known = dict(zip(snapshot.files, snapshot.generations.tolist(), strict=True)) if snapshot else {}
+            known = snapshot.generation_of() if snapshot else {}
             version, lists = (snapshot.version, snapshot.is_listing) if snapshot else (None, False)
             target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below)
             return index_files(target, state, bindings, current or set(), progress)
@@ -352,9 +352,8 @@ class Table:
         if snapshot is None:
             return
         if snapshot.rows > 2 * int(snapshot.listed.sum()) + 1000 or snapshot.parts > _MOST_PARTS:
-            generations = zip(snapshot.files, snapshot.generations.tolist(), strict=True)
             with _store_errors():
-                self._store.compact({file: generation for file, generation in generations if generation % 2})
+                self._store.compact({file: generation for file, generation in snapshot.generation_of().items() if generation % 2})
 
 
 @contextmanager

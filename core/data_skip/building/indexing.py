@@ -81,8 +81,7 @@ def _agree(target: Target, state: TableState, bindings: Sequence[Binding], expec
         last = target.store.snapshot()
         if last is None or last.version == expected or not any(binding.index.column in last.definitions for binding in bindings):
             return
-        known = dict(zip(last.files, last.generations.tolist(), strict=True))
-        said = changes(known, {key for key in state.list_again() if key is not None}, target.below)
+        said = changes(last.generation_of(), {key for key in state.list_again() if key is not None}, target.below)
         if not said:
             return
         _commit(replace(target, new=False), {}, said, bindings, IndexReport(target.name, []))

@@ -11,7 +11,6 @@ import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.unsafe.Platform;
 
 /** What the file system says of some files: of several at once, where each answer takes its time. */
@@ -21,8 +20,7 @@ public final class FilesNow {
   private FilesNow() {}
 
   /** The files at some paths; null for one that is gone. */
-  public static FileStatus[] of(List paths, SparkSession session, scala.collection.immutable.Map parameters) throws IOException {
-    final Configuration configuration = session.sessionState().newHadoopConfWithOptions(parameters);
+  public static FileStatus[] of(List paths, final Configuration configuration) throws IOException {
     final FileStatus[] found = new FileStatus[paths.size()];
     boolean local = paths.isEmpty() || "file".equals(((Path) paths.get(0)).toUri().getScheme());
     ExecutorService threads = local || found.length < 2 ? null : Executors.newFixedThreadPool(Math.min(AT_ONCE, found.length));

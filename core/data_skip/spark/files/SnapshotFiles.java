@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -24,6 +25,7 @@ public final class SnapshotFiles implements ListedFiles {
   private final int[] ends;
   private final int[] slots; // of each place
   private final FileStatus[] asked; // of each place what the file system said, if it was asked
+  private Configuration configuration; // made where the file system is asked
 
   private SnapshotFiles(SnapshotTable table, SnapshotVersion version, List values, int[] ends, int[] slots) {
     this.table = table;
@@ -140,7 +142,7 @@ public final class SnapshotFiles implements ListedFiles {
       places.add(new Integer(chosen[i]));
       paths.add(path(chosen[i]));
     }
-    FileStatus[] now = FilesNow.of(paths, table.session, table.parameters);
+    FileStatus[] now = FilesNow.of(paths, configuration());
     for (int i = 0; i < now.length; i++) asked[((Integer) places.get(i)).intValue()] = now[i];
     List found = new ArrayList();
     Set seen = new HashSet(); // refreshes at one time may list two versions of a file that is there once
@@ -161,6 +163,12 @@ public final class SnapshotFiles implements ListedFiles {
 
   public String contract() {
     return table.contract + " " + version.number;
+  }
+
+  /** Made once, however many folders are read: it is a copy of all settings. */
+  private Configuration configuration() {
+    if (configuration == null) configuration = table.session.sessionState().newHadoopConfWithOptions(table.parameters);
+    return configuration;
   }
 
   private static FileStatusWithMetadata withMetadata(FileStatus file) {
