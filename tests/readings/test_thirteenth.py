@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 import data_skip
 from data_skip import DataSkipWarning, MinMax, ScanReport, ValueList
-from data_skip.building.collect import collect, with_expressions
+from data_skip.building.collect import collect, expressions_of, told_of
 from data_skip.planning import callback
 from data_skip.store.definition import Definition
 from data_skip.store.delta import DeltaStore
@@ -70,7 +70,8 @@ def test_more_conditions_than_one_number_holds(lake: Lake) -> None:
     lake.file("0.parquet", {"x": list(range(0, 130, 7))})
     frame = lake.spark.read.parquet(str(lake.folder)).withColumn("number", F.lit(3))
     held = [F.col("x") == i for i in range(130)]
-    found = collect(with_expressions(frame, "number", [MinMax("x")], None, None, held), [MinMax("x")], {})
+    rows = frame.select(*told_of(frame, "number", None, None, held), *expressions_of([MinMax("x")]))
+    found = collect(rows, [MinMax("x")], {})
     assert {number: file.held for number, file in found.items()} == {3: sum(1 << i for i in range(0, 130, 7))}
 
 

@@ -22,12 +22,13 @@ from pyspark.sql import functions as F
 
 from data_skip.index import Index, Record
 
-FILE, TOLD, HELD = "data_skip_file", "data_skip_told", "data_skip_held"
+FILE, TOLD, HELD, COUNT = "data_skip_file", "data_skip_told", "data_skip_held", "data_skip_count"
 OUTPUT = "file long, found binary"
 # One number is told of each row: that of its file, and in its lowest bits what follows. A further column would cost as much as an index.
 REFUSED, UNDATED, WHOLE, READ_ALL = (1 << bit for bit in range(4))
 _FLAGS = 4
 _HELD_BITS = 60  # of further numbers, a bit a condition
+_ROWS = 1 << 18  # of a batch that is made of counted ones
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Collected:
     rows: int = 0
     refused: bool = False
     undated: bool = False  # some of its times may have been read as ones of the day of collecting
-    held: int = 0  # a bit for each condition that `with_expressions` was given: whether it is true of some row
+    held: int = 0  # a bit for each condition that `told_of` was given: whether it is true of some row
     records: list[Record | None] = field(default_factory=list)
     unsteady: bool = False  # what it gives may depend on how it is cut into parts
 
@@ -45,7 +46,7 @@ class Collected:
 def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -> dict[int, Collected]:
     """The records of each file by its number.
 
-    `rows` is what `with_expressions` makes.
+    `rows` has the columns of `told_of` and `expressions_of`, or is what `grouped` makes of them.
     A file with a refused row gets no records. `failures` is told of the first error of each index.
     """
     found: dict[int, Collected] = {}
@@ -105,13 +106,20 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
         errors: dict[int, str] = {}
         failures: dict[Index, str] = {}
         for batch in batches:
-            numbers = sum(name.startswith((TOLD, HELD)) for name in batch.schema.names)
-            told = [column.to_numpy() for column in batch.columns[:numbers]]
+            names = batch.schema.names
+            told = [batch.column(i).to_numpy() for i, name in enumerate(names) if name.startswith((TOLD, HELD))]
+            counts = batch.column(COUNT).to_numpy() if COUNT in names else None
+            values = batch.select([name for name in names if not name.startswith((TOLD, HELD, COUNT))])
             for start, end in _pieces(told[0] >> _FLAGS):
                 flags, *held = (int(np.bitwise_or.reduce(bits[start:end])) for bits in told)
-                records = collect_records(indexes, batch.slice(start, end - start).columns[numbers:], errors)
+                columns = values.slice(start, end - start).columns
                 known = sum(bits << _HELD_BITS * i for i, bits in enumerate(held))
-                part = Collected(end - start, bool(flags & REFUSED), bool(flags & UNDATED), known, records)
+                part = Collected(end - start, bool(flags & REFUSED), bool(flags & UNDATED), known)
+                if counts is None:
+                    part.records = collect_records(indexes, columns, errors)
+                else:
+                    part.rows = int(counts[start:end].sum())
+                    part.records = _collect_counted(indexes, columns, counts[start:end], errors, failures)
                 number = flags >> _FLAGS
                 if number in pieces:
                     add(pieces[number], part, indexes, failures)
@@ -151,6 +159,41 @@ def collect_records(indexes: list[Index], columns: list[pa.Array], errors: dict[
     return records
 
 
+def _collect_counted(
+    indexes: list[Index], columns: list[pa.Array], counts: npt.NDArray[np.int64], errors: dict[int, str], failures: dict[Index, str]
+) -> list[Record | None]:
+    """The records of rows that come as often as `counts` says: of an index to which that tells nothing, once; of another, as often."""
+    records: list[Record | None] = []
+    ends = counts.cumsum()
+    for i, index in enumerate(indexes):
+        own, columns = columns[: len(index.inputs)], columns[len(index.inputs) :]
+        failed: dict[int, str] = {}
+        if takes_distinct(index):
+            (record,) = collect_records([index], own, failed)
+        else:
+            record = None
+            for start in range(0, int(ends[-1]), _ROWS):
+                rows = pa.array(np.searchsorted(ends, np.arange(start, min(start + _ROWS, ends[-1])), side="right"))
+                (more,) = collect_records([index], [array.take(rows) for array in own], failed)
+                (record,) = merge_records([index], [record], [more], failures) if start else [more]
+        for error in failed.values():
+            errors.setdefault(i, error)
+        records.append(record)
+    return records
+
+
+def takes_distinct(index: Index) -> bool:
+    """Whether values that come again tell an index nothing, by the class that defines its `collect`."""
+    if "collect" in vars(index):
+        return False
+    for kind in type(index).__mro__:
+        if "distinct" in vars(kind):
+            return bool(vars(kind)["distinct"])
+        if "collect" in vars(kind):
+            return False
+    return False
+
+
 def physical(array: pa.Array, alone: bool = True) -> pa.Array:
     """Values in Spark's own representation: days for dates, microseconds for timestamps; of arrays their elements.
 
@@ -181,15 +224,8 @@ def named(*path: str) -> Column:
     return F.col(".".join("`" + name.replace("`", "``") + "`" for name in path))
 
 
-def with_expressions(
-    frame: DataFrame,
-    number: str,
-    indexes: list[Index],
-    malformed: str | None,
-    undated: Column | None = None,
-    held: Sequence[Column] = (),
-) -> DataFrame:
-    """The DataFrame that `collect` takes, from one that reads the files.
+def told_of(frame: DataFrame, number: str, malformed: str | None, undated: Column | None, held: Sequence[Column]) -> list[Column]:
+    """The numbers that are told of each row, of a DataFrame that reads files.
 
     number: the column that numbers them.
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
@@ -203,14 +239,18 @@ def with_expressions(
         read_all = reduce(or_, (named(name).isNull() for name in frame.columns if name not in (malformed, number)), read_all)
     metadata = frame.metadataColumn("_metadata")  # which a column of the files may be called as well
     whole = metadata["file_block_length"] == metadata["file_size"]
-    expressions = [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.inputs)]
     doubtful = F.lit(False) if undated is None else undated
     told = F.shiftleft(named(number).cast("long"), _FLAGS)
     for bit, condition in {REFUSED: refused, UNDATED: doubtful, WHOLE: whole, READ_ALL: read_all}.items():
         told = told.bitwiseOR(_bit(bit, condition))
     chunks = [held[i : i + _HELD_BITS] for i in range(0, len(held), _HELD_BITS)]
     more = [reduce(Column.bitwiseOR, (_bit(1 << j, condition) for j, condition in enumerate(chunk))) for chunk in chunks]
-    return frame.select(told.alias(TOLD), *(bits.alias(f"{HELD}{i}") for i, bits in enumerate(more)), *expressions)
+    return [told.alias(TOLD), *(bits.alias(f"{HELD}{i}") for i, bits in enumerate(more))]
+
+
+def expressions_of(indexes: list[Index]) -> list[Column]:
+    """What indexes are made of."""
+    return [F.expr(sql).alias(f"e{i}") for i, sql in enumerate(sql for index in indexes for sql in index.inputs)]
 
 
 def _bit(bit: int, condition: Column) -> Column:

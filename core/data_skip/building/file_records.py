@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from data_skip.building.collect import Collected, collect_records, finish_records, merge_records
+from data_skip.building.collect import Collected, collect_records, finish_records, merge_records, takes_distinct
 from data_skip.building.distinct_values import DistinctValues
 from data_skip.building.lifting import lifted, local_path
 from data_skip.building.plain import NotPlain, decoded, values, why_not_in
@@ -189,15 +189,3 @@ def _cuts(arrays: Collection[pa.Array]) -> list[int]:
     ends = sizes.cumsum()
     whole = int(ends[-1]) if rows else 0
     return sorted({0, rows, *np.searchsorted(ends, np.arange(_BYTES, whole, _BYTES)).tolist()})
-
-
-def takes_distinct(index: Index) -> bool:
-    """Whether values that come again tell an index nothing, by the class that defines its `collect`."""
-    if "collect" in vars(index):
-        return False
-    for kind in type(index).__mro__:
-        if "distinct" in vars(kind):
-            return bool(vars(kind)["distinct"])
-        if "collect" in vars(kind):
-            return False
-    return False

@@ -11,9 +11,10 @@ from pyspark.sql import DataFrame
 
 from data_skip.building import direct
 from data_skip.building.binding import Binding
-from data_skip.building.collect import FILE, Collected, collect, with_expressions
+from data_skip.building.collect import FILE, Collected, collect, expressions_of, told_of
 from data_skip.building.doubts import fields_held, forget_lacking, undated
 from data_skip.building.file_records import Part, Wanted
+from data_skip.building.grouped import grouped, worth_it
 from data_skip.building.index_report import IndexReport
 from data_skip.building.lifting import lift
 from data_skip.building.lines import LINE, encoding_of, files_with, files_with_header, odd_lines
@@ -165,16 +166,23 @@ def _read(
     """What one pass over the wanted files finds, by the place of each in the listing."""
     indexes, reader = [binding.index for binding in bindings], bindings[0].definition.reader
     malformed = (malformed_column(reader) or _unused(MALFORMED, state.frame)) if reader["format"] in WITH_MALFORMED else None
-    listing.keep_only(wanted)
     number = _unused(FILE, state.frame)
-    largest = max(size for (size, _), chosen in zip(listing.identities, wanted, strict=True) if chosen)
+    sizes = {i: size for i, (size, _) in enumerate(listing.identities) if wanted[i]}
+
+    def sample(places: Sequence[int]) -> DataFrame:
+        listing.keep_only(_only(wanted, places))
+        return target.jvm.restricted(state.frame, listing.java, number=number)
+
+    grouping = worth_it(bindings, sizes, sample, number)
+    listing.keep_only(wanted)
     # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
     least = smallest_part(state.frame.sparkSession)
-    part = least if header_may_move(reader) and largest > least else None
+    part = least if header_may_move(reader) and max(sizes.values()) > least else None
     frame = target.jvm.restricted(state.frame, listing.java, malformed, number, part)
     failures: dict[Index, str] = {}
     doubtful = fields_held(frame, bindings)
-    rows = with_expressions(frame, number, indexes, malformed, undated(frame, bindings), list(doubtful.values()))
+    told = told_of(frame, number, malformed, undated(frame, bindings), list(doubtful.values()))
+    rows = frame.select(*told, *expressions_of(indexes)) if grouping is None else grouped(frame, told, indexes, grouping)
     odd = odd_lines(reader)
     found = collect(rows, indexes, failures)
     if odd or part:

@@ -1,0 +1,115 @@
+"""Grouped: rows that are equal in all that indexes read of them are counted by Spark, and cross to Python once, with their count.
+
+What an expression costs is mostly that its values cross: of `hour(at)` there are 24. And a Python function is asked once about a value:
+rows are grouped by the columns that expressions read, where these have few values, else by what the expressions give. Rows that are
+nearly all different take many times as long to group as to cross, so some files are looked at first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pyspark.sql import Column as Values
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from data_skip.building.binding import Binding
+from data_skip.building.collect import COUNT, HELD, TOLD, WHOLE, expressions_of, named, takes_distinct
+from data_skip.data_types import FRACTIONAL, is_ordered
+from data_skip.expression import Call, columns_of
+from data_skip.index import Index
+from data_skip.spark.errors import SPARK_ERRORS, is_cancelled
+
+LEAST_BYTES = 1 << 26  # of files that are worth looking at some before: that is two jobs more
+MOST_FILES, SHARE = 4, 0.1  # that are looked at, and of their rows
+FEW = 0.2  # of rows are different: then they are grouped
+LEAST_ROWS = 1_000
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What rows are grouped by: columns of the table, by their names; none: by the values of all expressions."""
+
+    columns: tuple[str, ...] = ()
+
+
+def candidates(bindings: Sequence[Binding]) -> list[Grouping]:
+    """By what rows may be grouped, so that all indexes are told the same."""
+    if not all(takes_distinct(binding.index) or _narrow(binding) for binding in bindings):
+        return []
+    trees = [tree for binding in bindings for tree in binding.definition.bound_expressions]
+    columns = columns_of(trees)
+    names = sorted({column.path[0] for column in columns})
+    found = []
+    if all(len(column.path) == 1 and _groups_exactly(column.type) for column in columns) and not any(map(_is_ours, names)):
+        found.append(Grouping(tuple(names)))
+    by_python = any(isinstance(node, Call) and node.name == "PythonUDF" for tree in trees for node in tree.walk())
+    if all(_groups_exactly(tree.type) for tree in trees) and not by_python:
+        found.append(Grouping())
+    return found
+
+
+def _narrow(binding: Binding) -> bool:
+    """Whether the rows of a group can be told one by one: text may be long, and many times as much of it take any memory."""
+    return all(is_ordered(tree.type) and tree.type not in ("string", "binary") for tree in binding.definition.bound_expressions)
+
+
+def _groups_exactly(type_: str) -> bool:
+    """Whether values of a type are in one group only if they are the same, bit by bit: not of -0.0 and 0.0, nor by a collation."""
+    return is_ordered(type_) and type_ not in FRACTIONAL
+
+
+def _is_ours(name: str) -> bool:
+    return name.lower().startswith("data_skip_")
+
+
+def worth_it(
+    bindings: Sequence[Binding], sizes: Mapping[int, int], sample: Callable[[Sequence[int]], DataFrame], number: str
+) -> Grouping | None:
+    """By what to group; None where rows are better told as they are.
+
+    sizes: the bytes of each file, by its place. sample: reads some of them, and has their places in the column `number`.
+    """
+    offered = candidates(bindings) if sum(sizes.values()) >= LEAST_BYTES else []
+    if not offered:
+        return None
+    places = list(sizes)
+    chosen = {places[i] for i in np.linspace(0, len(places) - 1, min(len(places), MOST_FILES)).round().astype(int)}
+    keys = [_keys(grouping, bindings) for grouping in offered]
+    try:
+        different = [F.approx_count_distinct(F.xxhash64(named(number), *columns)) for columns in keys]
+        counted = sample(sorted(chosen)).where(F.rand() < SHARE).agg(F.count(F.lit(1)), *different).first()
+    except SPARK_ERRORS as error:
+        if is_cancelled(error):
+            raise
+        return None  # the pass itself will say what is wrong
+    assert counted is not None
+    rows, *counts = counted
+    few = (grouping for grouping, count in zip(offered, counts, strict=True) if rows >= LEAST_ROWS and count < FEW * rows)
+    return next(few, None)
+
+
+def _keys(grouping: Grouping, bindings: Sequence[Binding]) -> list[Values]:
+    if grouping.columns:
+        return [named(name) for name in grouping.columns]
+    return [F.expr(sql) for binding in bindings for sql in binding.index.inputs]
+
+
+def grouped(frame: DataFrame, told: Sequence[Values], indexes: list[Index], grouping: Grouping) -> DataFrame:
+    """The DataFrame that `collect` takes: equal rows once, with their count, and those of one file together.
+
+    frame: that reads the files; told: `told_of` it. A file may be told in parts, by several tasks.
+    """
+    if not grouping.columns:
+        return _once(frame.select(*told, *expressions_of(indexes)))
+    rows = _once(frame.select(*told, *map(named, grouping.columns)))
+    numbers = [named(name) for name in rows.columns if name.startswith((TOLD, HELD, COUNT))]
+    return rows.select(*numbers, *expressions_of(indexes))
+
+
+def _once(rows: DataFrame) -> DataFrame:
+    told, *keys = rows.columns
+    in_parts = named(told).bitwiseAND(F.lit(~WHOLE).cast("long")).alias(TOLD)
+    return rows.groupBy(in_parts, *map(named, keys)).agg(F.count(F.lit(1)).alias(COUNT)).sortWithinPartitions(named(TOLD))
