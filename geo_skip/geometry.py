@@ -116,7 +116,7 @@ def points(lats: pa.Array, lngs: pa.Array, limits: Limits) -> Places:
     odd = int(np.count_nonzero(there)) - int(np.count_nonzero(usual))
     if not usual.all():
         x, y = x[usual], y[usual]
-    return Places(np.stack([x, y, x, y], axis=1), None, half_null=int((y_null ^ x_null).sum()), empty=0, odd=odd, invalid=0)
+    return Places(np.stack([x, y, x, y]).T, None, half_null=int((y_null ^ x_null).sum()), empty=0, odd=odd, invalid=0)
 
 
 def _doubles(array: pa.Array) -> tuple[npt.NDArray[np.float64], Mask]:

@@ -23,20 +23,22 @@ def thinned(boxes: Boxes) -> Boxes:
     """The hulls of those boxes that share a cell of a grid by their centres: as many as there are cells, at most, and made in one go."""
     if len(boxes) <= _CELLS:
         return boxes
-    cells = np.zeros(len(boxes), dtype=np.int16)  # which NumPy sorts by digits
+    cells = np.zeros(len(boxes), dtype=np.int64)
     for axis in (0, 1):
         with np.errstate(over="ignore", invalid="ignore"):
             centres = boxes[:, axis] + boxes[:, axis + 2]
             low = centres.min()
-            extent = centres.max() - low
-        if not np.isfinite(extent):
+            step = (centres.max() - low) / _CELLS
+        if not np.isfinite(step):
             return boxes
-        places = ((centres - low) / (extent if extent > 0 else 1.0) * _CELLS).astype(np.int16)
-        cells = cells * _CELLS + np.minimum(places, _CELLS - 1)
-    order = np.argsort(cells, kind="stable")
-    starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
-    hulls = (np.minimum, np.minimum, np.maximum, np.maximum)
-    return np.stack([extreme.reduceat(boxes[:, side][order], starts) for side, extreme in enumerate(hulls)], axis=1)
+        centres -= low
+        places = (centres / (step if step > 0 else 1.0)).astype(np.int64)
+        cells = cells * _CELLS + np.minimum(places, _CELLS - 1, out=places)
+    hulls = np.full((_CELLS * _CELLS, 4), np.inf)
+    hulls[:, 2:] = -np.inf
+    for side, extreme in enumerate((np.minimum, np.minimum, np.maximum, np.maximum)):
+        extreme.at(hulls[:, side], cells, boxes[:, side])
+    return hulls[np.bincount(cells, minlength=len(hulls)) > 0]
 
 
 def covering(boxes: Boxes, most: int) -> Boxes:

@@ -41,6 +41,7 @@ from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.definition import Definition, another_reader
 
+FILES_PER_COMMIT = 100_000  # whose records the driver holds at a time
 _MOST_PARTS = 100  # files of an index, of which each takes a third of a millisecond to open
 
 
@@ -165,14 +166,17 @@ class Table:
             option.lower() == "recursivefilelookup" and str(value).lower() == "true" for option, value in self._source.options.items()
         )
 
-    def create_index(self, *indexes: Index, progress: bool = False) -> IndexReport:
+    def create_index(self, *indexes: Index, progress: bool = False, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.
+
+        Of more files than `files_per_commit` so many at a time: queries use what is there, and what ends too soon refresh() goes on with.
 
         DataSkipError, before anything is written, for an index that exists or is asked for twice, an expression that Spark does not
         understand, that is not deterministic, constant, or reads a partition column, for a type that the index refuses, for parameters
         that a sample does not tell, for a table that is read otherwise than its other indexes were collected, and for files that Spark
         cannot read. `progress`: with a bar on the terminal.
         """
+        _refuse_no_number(files_per_commit)
         if not indexes or not all(isinstance(index, Index) for index in indexes):
             raise DataSkipError(f"create_index takes indexes, as MinMax('temp'), not {indexes!r}")
         snapshot, state = self._snapshot(), self._state()  # in this order: what it says of files is older than their listing
@@ -191,7 +195,7 @@ class Table:
                 if why := another_reader(other, bindings[-1].definition):
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
                     raise DataSkipError(f"{self.name} has {other}, {why}; {advice}")
-        return self._index(state, snapshot, bindings, None, progress)
+        return self._index(state, snapshot, bindings, None, files_per_commit, progress)
 
     def fitted(self, *indexes: Index) -> list[Index]:
         """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table.
@@ -211,13 +215,16 @@ class Table:
         if _stored(index, existing):
             raise DataSkipError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
 
-    def refresh(self, progress: bool = False) -> IndexReport:
+    def refresh(self, progress: bool = False, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of files that are new or changed since, for every index that this session knows, and commits them.
+
+        `files_per_commit`: as of `create_index`.
 
         DataSkipWarning for an index that this session does not know, as it is without its plugin: that one stays as it is.
         DataSkipError, before anything is written, where there is no index, where the table is read, or an expression understood,
         otherwise than when an index was created, and for files that Spark cannot read. `progress`: with a bar on the terminal.
         """
+        _refuse_no_number(files_per_commit)
         snapshot, state = self._snapshot(), self._state()  # as above
         if snapshot is None or not snapshot.definitions:
             raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
@@ -234,7 +241,7 @@ class Table:
             return IndexReport(self.name, [])
         with _store_errors():
             current = _complete(snapshot, [binding.index.column for binding in bindings])
-        report = self._index(state, snapshot, bindings, current, progress)
+        report = self._index(state, snapshot, bindings, current, files_per_commit, progress)
         self._tidy()
         return report
 
@@ -326,14 +333,20 @@ class Table:
         return measured(self.name, found, reads)
 
     def _index(
-        self, state: TableState, snapshot: Snapshot | None, bindings: list[Binding], current: set[FileKey] | None, progress: bool
+        self,
+        state: TableState,
+        snapshot: Snapshot | None,
+        bindings: list[Binding],
+        current: set[FileKey] | None,
+        files_per_commit: int,
+        progress: bool,
     ) -> IndexReport:
         """current: the files that need no records; None for new indexes."""
         with _store_errors():
             known = snapshot.generation_of() if snapshot else {}
             version, lists = (snapshot.version, snapshot.is_listing) if snapshot else (None, False)
             target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below)
-            return index_files(target, state, bindings, current or set(), progress)
+            return index_files(target, state, bindings, current or set(), files_per_commit, progress)
 
     def _files_below(self) -> set[FileKey | None]:
         return files_below(self._spark, self._jvm, self.root)
@@ -354,6 +367,11 @@ class Table:
         if snapshot.rows > 2 * int(snapshot.listed.sum()) + 1000 or snapshot.parts > _MOST_PARTS:
             with _store_errors():
                 self._store.compact({file: generation for file, generation in snapshot.generation_of().items() if generation % 2})
+
+
+def _refuse_no_number(files_per_commit: Any) -> None:
+    if isinstance(files_per_commit, bool) or not isinstance(files_per_commit, int) or files_per_commit < 1:
+        raise DataSkipError(f"files_per_commit={files_per_commit!r} is no number of files; give 1 or more")
 
 
 @contextmanager

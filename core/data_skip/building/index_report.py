@@ -25,6 +25,11 @@ class IndexReport:
     unreadable: str = ""  # Spark's words about the first of them
     why_by_spark: str = ""  # why the first Parquet file that Spark read was not read by a task itself
 
+    @property
+    def committed(self) -> str:
+        """What is kept where indexing fails."""
+        return f"{self.files_collected:,} files are indexed, refresh() goes on" if self.files_collected else "nothing was written"
+
     def __repr__(self) -> str:  # as a notebook shows it
         return str(self)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import sleep
 
@@ -34,11 +34,17 @@ _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  
 
 
 def index_files(
-    target: Target, state: TableState, bindings: Sequence[Binding], current: set[FileKey], progress: bool = False
+    target: Target,
+    state: TableState,
+    bindings: Sequence[Binding],
+    current: set[FileKey],
+    files_per_commit: int,
+    progress: bool = False,
 ) -> IndexReport:
-    """Collects and commits the records of every file that is not `current`. `progress`: with a bar on the terminal.
+    """Collects and commits the records of every file that is not `current`, so many at a time. `progress`: with a bar on the terminal.
 
-    DataSkipError for files that Spark cannot read, and where there are none any more.
+    From the first commit on all files are known to be there, so a snapshot is whole. DataSkipError for files that Spark cannot read, and
+    where there are none any more.
     """
     start = time.perf_counter()
     report = IndexReport(target.name, [str(binding.index) for binding in bindings])
@@ -50,42 +56,68 @@ def index_files(
     wanted = _wanted(keys, current | too_recent)
     _let_clocks_pass([key for key, chosen in zip(keys, wanted, strict=True) if key is not None and chosen], now)
     report.files_current = sum(key in current for key in keys)
-    unreadable: dict[int, str] = {}
+    report.files_too_recent = len(too_recent - current)
     with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
-        found = collect_files(target, state, listing, wanted, bindings, report, unreadable)
-    after = state.list_again() if wanted.any() else set()
-    if wanted.any() and not after:
-        raise DataSkipError(f"the files of {target.name} were deleted meanwhile; nothing was written")
-    unchanged = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
-    chosen = [(key, i) for key, i in unchanged if i not in unreadable]
-    report.files_unreadable = len(unchanged) - len(chosen)
-    report.files_too_recent = len(too_recent - current) + int(wanted.sum()) - len(unchanged)
-    rows = {key: found.get(i, Collected(records=[None] * len(bindings))) for key, i in chosen}
-    report.files_collected, report.rows = len(rows), sum(file.rows for file in rows.values())
-    listed = {key for key in (after if wanted.any() else keys) if key is not None}
-    generations = {key: target.known.get(key, 0) for key in rows} | changes(target.known, listed, target.below)
-    written = bool(generations) or target.new or not target.lists
-    if written:
-        _commit(target, rows, generations, bindings, report)
-    _agree(target, state, bindings, (target.version or 0) + written)
+        for chunk in _chunks(wanted, files_per_commit):
+            target = _index_some(target, state, listing, keys, chunk, bindings, report)
+    _agree(target, state, bindings)
     report.seconds = time.perf_counter() - start
     return report
 
 
-def _agree(target: Target, state: TableState, bindings: Sequence[Binding], expected: int) -> None:
+def _chunks(wanted: Mask, most: int) -> Iterator[Mask]:
+    """The wanted files, so many at a time; once none, where there are none."""
+    places = np.flatnonzero(wanted)
+    for start in range(0, max(len(places), 1), most):
+        chunk = np.zeros(len(wanted), dtype=bool)
+        chunk[places[start : start + most]] = True
+        yield chunk
+
+
+def _index_some(
+    target: Target,
+    state: TableState,
+    listing: Listing,
+    keys: Sequence[FileKey | None],
+    wanted: Mask,
+    bindings: Sequence[Binding],
+    report: IndexReport,
+) -> Target:
+    """Collects and commits the records of some files; returns what the index is from then on."""
+    unreadable: dict[int, str] = {}
+    found = collect_files(target, state, listing, wanted, bindings, report, unreadable)
+    after = state.list_again() if wanted.any() else set()
+    if wanted.any() and not after:
+        raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
+    unchanged = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
+    chosen = [(key, i) for key, i in unchanged if i not in unreadable]
+    report.files_unreadable += len(unchanged) - len(chosen)
+    report.files_too_recent += int(wanted.sum()) - len(unchanged)
+    rows = {key: found.get(i, Collected(records=[None] * len(bindings))) for key, i in chosen}
+    listed = {key for key in (after if wanted.any() else keys) if key is not None}
+    generations = {key: target.known.get(key, 0) for key in rows} | changes(target.known, listed, target.below)
+    if not (generations or target.new or not target.lists):
+        return target
+    _commit(target, rows, generations, bindings, report)
+    report.files_collected += len(rows)
+    report.rows += sum(file.rows for file in rows.values())
+    return replace(target, new=False, lists=True, version=(target.version or 0) + 1, known={**target.known, **generations})
+
+
+def _agree(target: Target, state: TableState, bindings: Sequence[Binding]) -> None:
     """What the index says of files that are gone, or back, is as of a listing that was made after all that it says.
 
-    Whoever else has written meanwhile, so that its last version is not `expected`, may have listed the table before or after.
+    Whoever else has written meanwhile, so that its last version is not the target's, may have listed the table before or after.
     """
     for _ in range(_TRIES):
         last = target.store.snapshot()
-        if last is None or last.version == expected or not any(binding.index.column in last.definitions for binding in bindings):
+        if last is None or last.version == target.version or not any(binding.index.column in last.definitions for binding in bindings):
             return
         said = changes(last.generation_of(), {key for key in state.list_again() if key is not None}, target.below)
         if not said:
             return
-        _commit(replace(target, new=False), {}, said, bindings, IndexReport(target.name, []))
-        expected = last.version + 1
+        _commit(target, {}, said, bindings, IndexReport(target.name, []))
+        target = replace(target, version=last.version + 1)
 
 
 def sample_of(state: TableState, jvm: Jvm) -> Sample:
@@ -158,8 +190,8 @@ def _commit(
 
     Without a record, it is collected again by the next refresh.
     """
-    report.files_refused = sum(file.refused for file in rows.values())
-    report.files_undated = sum(file.undated for file in rows.values())
+    report.files_refused += sum(file.refused for file in rows.values())
+    report.files_undated += sum(file.undated for file in rows.values())
     files = [rows.get(key) for key in generations]
     columns = {}
     for i, binding in enumerate(bindings):

@@ -65,8 +65,9 @@ def collect_files(
     """What is found of the wanted files, by the place of each in the listing: of footers alone, by tasks that read, and by Spark."""
     local = target.jvm.local_files
     found = _lift(listing, wanted, bindings) if local and wanted.sum() <= _LIFTED_HERE else {}
-    report.files_lifted = len(found)
-    asked, report.why_by_spark = direct.wanted(bindings, state.scan.description["options"])
+    report.files_lifted += len(found)
+    asked, why = direct.wanted(bindings, state.scan.description["options"])
+    report.why_by_spark = report.why_by_spark or why
     by_tasks: dict[int, Collected] = {}
     if local and asked.indexes and (to_read := _without(wanted, found)).any():
         by_tasks = _read_directly(state, listing, to_read, asked, report)
@@ -112,7 +113,7 @@ def _read_directly(state: TableState, listing: Listing, wanted: Mask, asked: Wan
     report.why_by_spark = report.why_by_spark or why
     report.unknown |= {str(index): error for index, error in failures.items()}
     report.files_lifted += sum(file.lifted for file in found)
-    report.files_direct = sum(not file.lifted for file in found)
+    report.files_direct += sum(not file.lifted for file in found)
     return {file.number: file.file for file in found if file.file is not None}
 
 
@@ -134,10 +135,10 @@ def _read_all_that_can_be(read: Read, wanted: Mask, unreadable: dict[int, str], 
     except SPARK_ERRORS as error:
         advice = f"let them run the driver's, by PYSPARK_PYTHON={sys.executable} before Spark starts, or install there what is here; "
         hint = f"Spark's workers run another Python, or lack what it has: {advice}" if is_of_workers(error) else ""
-        raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}nothing was written") from error
-    report.unreadable = next(iter(unreadable.values()), "")
-    if len(unreadable) == wanted.sum() and not others:
-        raise DataSkipError(f"the files of {report.table} cannot be read: {report.unreadable}; nothing was written")
+        raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}{report.committed}") from error
+    report.unreadable = report.unreadable or next(iter(unreadable.values()), "")
+    if len(unreadable) == wanted.sum() and not others and not report.files_collected:
+        raise DataSkipError(f"the files of {report.table} cannot be read: {report.unreadable}; {report.committed}")
     return found
 
 
