@@ -35,7 +35,7 @@ def test_as_many_commits_as_needed(five: Lake) -> None:
     report = five.table().create_index(MinMax("x"), ValueList("upper(s)"), files_per_commit=2)
     assert (report.files_collected, report.rows, report.files_direct) == (5, 10, 5)
     assert five.table().describe().version == 3
-    five.check("x = 12", read=["2.parquet"])
+    five.check("x = 14", read=["4.parquet"])
     five.check("upper(s) = 'S4'", read=["4.parquet"])
 
 
