@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from data_skip.clause import Mask, Records, survivors
 from data_skip.expression import columns_of
@@ -26,6 +28,7 @@ from data_skip.store.definition import Definition
 from data_skip.store.reader import CUT_MATTERS, Reading, difference
 
 _CUT_OTHERWISE = "nothing is skipped: a large file that is new, or has lines of which nothing is sure, would be cut into other parts"
+_FEW = 10_000  # listed files, whose records are worth a copy: reports keep a hundred of them
 Find = Callable[[Sequence[str]], list[tuple[str, Snapshot]]]
 
 
@@ -35,14 +38,21 @@ class Verdict:
 
     snapshot: Snapshot
     decision: Decision
-    records: Records
+    records: Records  # of all file versions, or of those at `places`
     listed: ListedVersions  # those that are listed in exactly the version that the record was collected from
     may_match: Mask
+    places: npt.NDArray[np.intp] | None  # of listed ones, where they are few: only those are looked at
+    most_bytes: int  # of records that are kept
 
     @property
     def fresh(self) -> Mask:
         """Which file versions are listed."""
         return self.listed.mask
+
+    @property
+    def fresh_records(self) -> Mask:
+        """Which of `records` are of listed file versions."""
+        return self.fresh if self.places is None else np.ones(len(self.places), dtype=bool)
 
     @property
     def skippable(self) -> Mask:
@@ -145,11 +155,26 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
     partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
     files = snapshot.count
     listed = listing.present(snapshot, root)
-    records = Records(snapshot.records(used - partitions.keys()) | partition_records(listing, listed, partitions), deadline.is_over)
-    may_match = survivors(decision.clause, records, files)
+    most_bytes = int(listing.scan.description["records_bytes"])
+    stored = snapshot.records(used - partitions.keys(), most_bytes)
+    columns = stored | partition_records(listing, listed, partitions)
+    places = _places_of_few(listed.mask)
+    if places is not None:
+        columns = {name: records.take(pa.array(places)) for name, records in columns.items()}
+    records = Records(columns, deadline.is_over)
+    may_match = survivors(decision.clause, records, files if places is None else len(places))
+    if places is not None:
+        of_listed, may_match = may_match, np.ones(files, dtype=bool)
+        may_match[places] = of_listed
     if decision.same_reader:
         may_match &= snapshot.row_counts != 0
-    return Verdict(snapshot, decision, records, listed, may_match)
+    return Verdict(snapshot, decision, records, listed, may_match, places, most_bytes)
+
+
+def _places_of_few(listed: Mask) -> npt.NDArray[np.intp] | None:
+    """Where the listed file versions are, if they are few beside all of an index, as those of a partition; else None."""
+    count = np.count_nonzero(listed)
+    return np.flatnonzero(listed) if count <= _FEW and count * 8 <= len(listed) else None
 
 
 def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str], deadline: Deadline | None = None) -> Decision:

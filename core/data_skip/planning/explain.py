@@ -22,7 +22,7 @@ _MOST_ADVICE = 10  # leaves of a scan of which a report says which indexes would
 
 @dataclass(frozen=True)
 class _Said:
-    """What the index of one table said of a scan, small enough to be kept for a hundred queries: a bit a file version.
+    """What the index of one table said of a scan, small enough to be kept for a hundred queries: a bit a record.
 
     The records are kept as long as their snapshot.
     """
@@ -45,8 +45,9 @@ def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = 
     verdicts = []
     for verdict, skipped in zip(judgement.verdicts, decided.skipped, strict=True):
         _count(told, verdict, skipped)
-        verdict.snapshot.companions.append(verdict.records)
-        fresh = verdict.fresh
+        if verdict.snapshot.keeps(verdict.records.columns.keys() & verdict.snapshot.definitions.keys()):
+            verdict.snapshot.companions.append(verdict.records)
+        fresh = verdict.fresh_records
         verdicts.append(_Said(verdict.decision, ref(verdict.records), np.packbits(fresh), len(fresh)))
 
     def explained() -> ScanReport:
@@ -79,7 +80,8 @@ def _explain(report: ScanReport, said: _Said, scan: Scan, knowledge: Knowledge) 
     """Adds to a report what each leaf of the predicate contributed, as far as there is time."""
     fresh, decision, records = np.unpackbits(said.fresh, count=said.files) == 1, said.decision, said.records()
     if records is None:
-        report.notes.append("what each predicate skipped is not known any more: the index has changed since")
+        why = "the index has changed since, or its records take more than spark.data_skip.records.maxBytes"
+        report.notes.append(f"what each predicate skipped is not known any more: {why}")
         return
     late = bool(decision.deadline.note)
     decision.deadline.next_half()

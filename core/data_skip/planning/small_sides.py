@@ -104,7 +104,7 @@ def _skipped_by_a_key(verdict: Verdict, left: Bytes, index: BoundIndex, keys: Se
     column = index.expression
     if type(index.index) is not MinMax or not isinstance(column, Column) or len(column.path) > 1 or column.path[0] not in keys:
         return None
-    record = verdict.snapshot.records([index.index.column])[index.index.column]
+    record = verdict.snapshot.records([index.index.column], verdict.most_bytes)[index.index.column]
     low, high = (_numbers(pc.struct_field(record, name)) for name in ("min", "max"))
     if low is None or high is None:
         return None

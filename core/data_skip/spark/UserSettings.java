@@ -15,6 +15,8 @@ public final class UserSettings {
   private static final String MAX_BYTES = "spark.data_skip.join.maxBytes";
   private static final String LEAST_BYTES = "spark.data_skip.join.leastBytes";
   private static final String LEAST_UNSET = "4m";
+  private static final String RECORDS_BYTES = "spark.data_skip.records.maxBytes";
+  private static final String RECORDS_UNSET = "1g";
   private static final String[][] TIMES = {
     {"spark.data_skip.python.maxSeconds", "5"}, {"spark.data_skip.decideSeconds", "10"}, {"spark.data_skip.join.maxSeconds", "1"},
   };
@@ -40,6 +42,12 @@ public final class UserSettings {
   public static long joinLeastBytes(SQLConf conf) {
     Long set = bytes(read(conf, LEAST_BYTES, LEAST_UNSET));
     return (set == null ? bytes(LEAST_UNSET) : set).longValue();
+  }
+
+  /** How much of the records of indexes is kept in memory. */
+  public static long recordsMaxBytes(SQLConf conf) {
+    Long set = bytes(read(conf, RECORDS_BYTES, RECORDS_UNSET));
+    return (set == null ? bytes(RECORDS_UNSET) : set).longValue();
   }
 
   /** null for what is no size. */
@@ -97,6 +105,8 @@ public final class UserSettings {
     if (!OFF.contains(enabled) && !ON.contains(enabled)) notes.add(ENABLED + "=" + enabled + " is neither true nor false: it counts as true");
     String least = read(conf, LEAST_BYTES, LEAST_UNSET);
     if (bytes(least) == null) notes.add(LEAST_BYTES + "=" + least + " is no size, as 4194304 or 4m are: it counts as " + LEAST_UNSET);
+    String records = read(conf, RECORDS_BYTES, RECORDS_UNSET);
+    if (bytes(records) == null) notes.add(RECORDS_BYTES + "=" + records + " is no size, as 64m is: it counts as " + RECORDS_UNSET);
     for (int i = 0; i < TIMES.length; i++) {
       String text = read(conf, TIMES[i][0], TIMES[i][1]);
       if (seconds(text) == null) notes.add(TIMES[i][0] + "=" + text + " is no time, as 10 or 10s are: it counts as " + TIMES[i][1]);

@@ -43,7 +43,7 @@ class Scan:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """format, options, schema, predicate, runtime_filters, reads, notes, decide_seconds: see SkippingFileIndex.java."""
+        """format, options, schema, predicate, runtime_filters, reads, notes, decide_seconds, records_bytes: see SkippingFileIndex.java."""
         found: dict[str, Any] = json.loads(self._told.get("description") or self.java.description())
         return found | {"predicate": with_code(found["predicate"])}
 

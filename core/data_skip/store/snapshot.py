@@ -17,6 +17,7 @@ from deltalake import DeltaTable
 from pyarrow import fs
 
 from data_skip.store.definition import Definition
+from data_skip.store.memory import MEMORY
 from data_skip.store.versions import KEYS as KEY_NAMES
 from data_skip.store.versions import distinct, packed
 
@@ -113,14 +114,32 @@ class Snapshot:
         self._keys = None
         return found
 
-    def records(self, columns: Iterable[str]) -> dict[str, pa.StructArray]:
-        """The records of some indexes, one a file version, null where there is none. StoreError where they cannot be read any more."""
+    def records(self, columns: Iterable[str], most: int = 0) -> dict[str, pa.StructArray]:
+        """The records of some indexes, one a file version, null where there is none. StoreError where they cannot be read any more.
+
+        They are kept for the next time, if those of all indexes that are kept take no more than `most` bytes.
+        """
+        wanted = list(columns)
         with self._lock:
-            missing = [column for column in columns if column not in self._records]
+            found = {column: self._records[column] for column in wanted if column in self._records}
+            missing = [column for column in wanted if column not in found]
             if missing:
                 rows = self._read(missing)
-                self._records |= {column: self._of_versions(rows[column]) for column in missing}
-            return {column: self._records[column] for column in columns}
+                found |= {column: self._of_versions(rows[column]) for column in missing}
+            if most:
+                self._records |= found
+        if most:
+            MEMORY.used(self, [(column, records.nbytes) for column, records in found.items()], most)
+        return found
+
+    def let_go(self, column: str) -> None:
+        """Does not keep the records of an index any longer, nor what was made of them."""
+        self._records.pop(column, None)
+        self.companions.clear()
+
+    def keeps(self, columns: Iterable[str]) -> bool:
+        """Whether the records of all these indexes are kept."""
+        return self._records.keys() >= set(columns)
 
     def collected(self, columns: Iterable[str]) -> npt.NDArray[np.bool_]:
         """Which file versions have been collected for all of these indexes (perhaps with nothing known as the result)."""
