@@ -35,7 +35,7 @@ def test_rows_of_one_version_are_found(keys: list[tuple[str, int, int]], chunks:
 def test_what_the_jvm_maps_is_what_was_packed(keys: list[tuple[str, int, int]], chunks: int, skipped: int) -> None:
     keys, whole = keys[skipped:], table(keys, chunks).slice(skipped)
     listed = np.arange(len(keys)) % 2 == 0
-    data = packed(whole, listed)
+    data = b"".join(packed(whole, listed))
     (count,) = struct.unpack_from("<q", data)
     assert count == len(keys)
     sizes, times, starts = np.split(np.frombuffer(data, "<i8", 3 * count + 1, 8), [count, 2 * count])

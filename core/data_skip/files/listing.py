@@ -139,7 +139,7 @@ class ListedVersions:
 def packed(snapshot: Snapshot) -> Iterator[str]:
     """Within, a file of the keys of a snapshot, for the JVM to map: what is mapped stays when its name is gone."""
     with NamedTemporaryFile(prefix="data-skip-", delete=False) as file:
-        file.write(snapshot.packed())
+        file.writelines(snapshot.packed())
     try:
         yield file.name
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -19,7 +19,7 @@ from pyarrow import fs
 from data_skip.store.definition import Definition
 from data_skip.store.memory import MEMORY
 from data_skip.store.versions import KEYS as KEY_NAMES
-from data_skip.store.versions import distinct, packed
+from data_skip.store.versions import distinct, packed, text_of
 
 LAYOUT = 1  # of the store; a store of a later layout is left alone
 LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
@@ -97,10 +97,13 @@ class Snapshot:
 
         recursive: whether files in folders are read that are no partitions.
         """
-        paths = self.keys()["path"].filter(pa.array(self.listed & (self.sizes > 0)))
-        if not recursive and not pc.any(pc.match_substring_regex(paths, "=.*/")).as_py():
+        paths, there = self.keys()["path"], self.listed & (self.sizes > 0)
+        if not there.all():
+            paths = paths.filter(pa.array(there))
+        slashed, assigned, escaped = (any(letter in part for part in _parts(paths)) for letter in (b"/", b"=", b"%"))
+        if not recursive and slashed and not (assigned and pc.any(pc.match_substring_regex(paths, "=.*/")).as_py()):
             paths = paths.filter(pc.invert(pc.match_substring(paths, "/")))
-        if not pc.any(pc.or_(pc.match_substring(paths, "%"), pc.invert(pc.string_is_ascii(paths)))).as_py():
+        if not escaped and all(part.isascii() for part in _parts(paths)):
             return pc.min(paths).as_py()
         return min(paths.to_pylist(), key=lambda path: unquote(path).encode("utf-16-be"), default=None)  # as Java compares names
 
@@ -108,7 +111,7 @@ class Snapshot:
         """The path, size and modification time of each file version. StoreError where they cannot be read any more."""
         return distinct(self._read([*KEY_NAMES]))[0] if self._keys is None else self._keys
 
-    def packed(self) -> bytes:
+    def packed(self) -> list[Any]:
         """The keys as the JVM maps them (versions.py), which keeps them from now on: this side lets go of them."""
         found = packed(self.keys(), self.listed)
         self._keys = None
@@ -180,6 +183,14 @@ class Snapshot:
         winner = np.full(self.count, -1, dtype=np.int64)
         winner[self._place_of_row[valid]] = valid
         return values.take(pa.array(winner, mask=winner < 0))
+
+
+def _parts(strings: pa.ChunkedArray) -> Iterator[bytes]:
+    """All characters of some strings, a million at a time: to look through them so takes less than to ask of each."""
+    for chunk in strings.chunks:
+        _, text = text_of(chunk)
+        for start in range(0, len(text), 1 << 20):
+            yield text[start : start + (1 << 20)].tobytes()
 
 
 def _with_long_offsets(type_: pa.DataType) -> pa.DataType:

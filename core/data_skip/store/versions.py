@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -51,18 +53,27 @@ def _numbered(paths: pa.ChunkedArray) -> Places:
     return np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
 
 
-def packed(keys: pa.Table, listed: npt.NDArray[np.bool_]) -> bytes:
-    """The keys as KnownFiles.java maps them, little-endian.
+def packed(keys: pa.Table, listed: npt.NDArray[np.bool_]) -> list[Any]:
+    """The keys as KnownFiles.java maps them, little-endian: buffers, one after the other.
 
     The number of files, their sizes, their modification times, where each path begins, and where the last one ends (all of 64 bits); a byte
     each, 1 where it is listed; the paths, in UTF-8.
     """
-    paths = keys["path"].cast(pa.large_string()).combine_chunks()
-    paths = pa.concat_arrays(paths.chunks) if isinstance(paths, pa.ChunkedArray) else paths
-    starts = (
-        np.frombuffer(paths.buffers()[1], dtype="<i8")[paths.offset : paths.offset + len(paths) + 1] if len(paths) else np.zeros(1, "<i8")
-    )
-    text = paths.buffers()[2]
-    longs = [np.array([len(keys)]), keys["size"].to_numpy(), keys["modification_time"].to_numpy(), starts - starts[0]]
-    numbers = [part.astype("<i8").tobytes() for part in longs]
-    return b"".join([*numbers, listed.astype(np.uint8).tobytes(), text.slice(starts[0], starts[-1] - starts[0]) if text else b""])
+    starts, texts, end = [], [], 0
+    for paths in keys["path"].chunks:
+        begins, text = text_of(paths)
+        starts.append(begins[:-1] + end)
+        texts.append(text)
+        end += len(text)
+    longs = [np.array([len(keys)]), keys["size"].to_numpy(), keys["modification_time"].to_numpy(), *starts, np.array([end])]
+    return [*(part.astype("<i8").data for part in longs), listed.astype(np.uint8).data, *texts]
+
+
+def text_of(strings: pa.Array) -> tuple[Places, memoryview]:
+    """The characters of an array of strings without NULL, and where each begins, and the last one ends; nothing is copied."""
+    _, offsets, text = strings.buffers()
+    if not len(strings) or text is None:
+        return np.zeros(len(strings) + 1, dtype=np.int64), memoryview(b"")
+    kind = "<i8" if pa.types.is_large_string(strings.type) else "<i4"
+    begins = np.frombuffer(offsets, dtype=kind)[strings.offset : strings.offset + len(strings) + 1].astype(np.int64)
+    return begins - begins[0], memoryview(text)[begins[0] : begins[-1]]

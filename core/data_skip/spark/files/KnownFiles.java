@@ -155,19 +155,22 @@ public final class KnownFiles {
   /** The places of the listed files, a row a folder. */
   public int[][] byFolder() {
     Map folders = new LinkedHashMap(); // by its path, the places of its files
-    ByteBuffer last = null;
+    int last = 0;
+    int lastLength = -1;
     IntBuffer inside = null;
+    byte[] folder = null;
     for (int slot = 0; slot < count; slot++) {
       if (listed.get(slot) == 0 || size(slot) == 0) continue; // Spark reads no empty files
-      byte[] path = path(slot);
-      int end = path.length;
-      while (end > 0 && path[end - 1] != '/') end--;
-      ByteBuffer folder = ByteBuffer.wrap(path, 0, end);
-      if (!folder.equals(last)) {
-        inside = (IntBuffer) folders.get(folder);
-        last = folder;
+      int start = start(slot);
+      int end = start(slot + 1);
+      while (end > start && paths.get(end - 1) != '/') end--;
+      if (end - start != lastLength || !isSame(start, last, lastLength)) {
+        folder = bytes(start, end);
+        inside = (IntBuffer) folders.get(ByteBuffer.wrap(folder));
+        last = start;
+        lastLength = end - start;
       }
-      if (inside == null || !inside.hasRemaining()) folders.put(folder, inside = larger(inside));
+      if (inside == null || !inside.hasRemaining()) folders.put(ByteBuffer.wrap(folder), inside = larger(inside));
       inside.put(slot);
     }
     int[][] result = new int[folders.size()][];
@@ -201,10 +204,23 @@ public final class KnownFiles {
     return Murmur3_x86_32.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET, path.length, seed);
   }
 
+  private boolean isSame(int start, int other, int length) {
+    int i = 0;
+    while (i < length && paths.get(start + i) == paths.get(other + i)) i++;
+    return i == length;
+  }
+
+  private int start(int slot) {
+    return (int) starts.getLong(8 * slot);
+  }
+
   private byte[] path(int slot) {
-    int start = (int) starts.getLong(8 * slot);
-    byte[] path = new byte[(int) starts.getLong(8 * slot + 8) - start];
-    paths.get(start, path); // by position: any thread may ask
-    return path;
+    return bytes(start(slot), start(slot + 1));
+  }
+
+  private byte[] bytes(int start, int end) {
+    byte[] found = new byte[end - start];
+    paths.get(start, found); // by position: any thread may ask
+    return found;
   }
 }
