@@ -23,6 +23,7 @@ START = datetime(2024, 3, 31, tzinfo=timezone.utc)
 @pytest.fixture(autouse=True)
 def small_files_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grouped, "LEAST_BYTES", 0)
+    monkeypatch.setattr(grouped, "SMALL_PART", 1)
     monkeypatch.setattr(grouped, "LEAST_ROWS", 1)
     monkeypatch.setattr(grouped, "SHARE", 1.1)  # of rows: all
 
@@ -108,6 +109,26 @@ def test_words_that_are_equal_by_a_collation_stay_apart(lake: Lake, groupings: l
     lake.index(ValueList("upper(word)"), schema="word STRING COLLATE UTF8_LCASE")
     lake.index(Once("word COLLATE UTF8_LCASE"))
     assert groupings == [None, Grouping(("word",))]
+
+
+def test_groups_that_would_not_have_their_values(lake: Lake, groupings: list[Grouping | None]) -> None:
+    write(lake)
+    with settings_of(lake.spark, {"spark.sql.retainGroupColumns": "false"}):
+        records(lake, Once("lower(word)"))
+    assert groupings == [None]
+
+
+def test_files_that_are_looked_at() -> None:
+    """A few, from everywhere, that are a small part of all."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(grouped, "SMALL_PART", 1 / 16)
+        assert grouped._some_of(dict.fromkeys(range(10, 110), 1)) == [10, 43, 76, 109]
+        assert grouped._some_of(dict.fromkeys(range(32), 1)) == [0, 10]
+        assert grouped._some_of(dict.fromkeys(range(15), 1)) == []
+        assert grouped._some_of({0: 100, 1: 1, 2: 100, 3: 1, 4: 1}) == [1, 3, 4]
+        assert grouped._some_of({}) == []
+        patched.setattr(grouped, "LEAST_BYTES", 101)
+        assert grouped._some_of(dict.fromkeys(range(100), 1)) == []
 
 
 def test_a_python_function_is_asked_once_about_a_value(lake: Lake, groupings: list[Grouping | None]) -> None:

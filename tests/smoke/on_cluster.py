@@ -25,14 +25,14 @@ PREDICATES = (
 )
 
 
-def main(folder: Path) -> None:
+def main(master: str, folder: Path) -> None:
     """Writes a table, indexes it, and compares what queries give with skipping and without."""
     for i in range(8):
         agent = f"{'curl' if i % 2 else 'Wget'}/{i}.{i}"
         pq.write_table(pa.table({"x": range(10 * i, 10 * i + 10), "agent": [agent] * 10}), folder / f"{i}.parquet")
         aged(folder / f"{i}.parquet")
     settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.data_skip.join.leastBytes": "0"}
-    spark = SparkSession.builder.master("local-cluster[2,1,1024]").config(map=settings).getOrCreate()
+    spark = SparkSession.builder.master(master).config(map=settings).getOrCreate()
     skipping = data_skip.enable(spark)
     log_skip.register(spark)
     spark.udf.register("times", lambda x: None if x is None else 2 * x, "bigint")
@@ -51,4 +51,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1], Path(sys.argv[2]))

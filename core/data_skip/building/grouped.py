@@ -23,7 +23,8 @@ from data_skip.index import Index
 from data_skip.spark.errors import SPARK_ERRORS, is_cancelled
 
 LEAST_BYTES = 1 << 26  # of files that are worth looking at some before: that is two jobs more
-MOST_FILES, SHARE = 4, 0.1  # that are looked at, and of their rows
+MOST_FILES, SMALL_PART = 4, 1 / 16  # that are looked at: so many, of so many of all bytes
+SHARE = 0.1  # of their rows
 FEW = 0.2  # of rows are different: then they are grouped
 LEAST_ROWS = 1_000
 
@@ -72,15 +73,17 @@ def worth_it(
 
     sizes: the bytes of each file, by its place. sample: reads some of them, and has their places in the column `number`.
     """
-    offered = candidates(bindings) if sum(sizes.values()) >= LEAST_BYTES else []
+    chosen = _some_of(sizes)
+    offered = candidates(bindings) if chosen else []
     if not offered:
         return None
-    places = list(sizes)
-    chosen = {places[i] for i in np.linspace(0, len(places) - 1, min(len(places), MOST_FILES)).round().astype(int)}
     keys = [_keys(grouping, bindings) for grouping in offered]
     try:
         different = [F.approx_count_distinct(F.xxhash64(named(number), *columns)) for columns in keys]
-        counted = sample(sorted(chosen)).where(F.rand() < SHARE).agg(F.count(F.lit(1)), *different).first()
+        frame = sample(chosen)
+        if frame.sparkSession.conf.get("spark.sql.retainGroupColumns") != "true":  # a setting of old: groups would have no values
+            return None
+        counted = frame.where(F.rand() < SHARE).agg(F.count(F.lit(1)), *different).first()
     except SPARK_ERRORS as error:
         if is_cancelled(error):
             raise
@@ -89,6 +92,17 @@ def worth_it(
     rows, *counts = counted
     few = (grouping for grouping, count in zip(offered, counts, strict=True) if rows >= LEAST_ROWS and count < FEW * rows)
     return next(few, None)
+
+
+def _some_of(sizes: Mapping[int, int]) -> list[int]:
+    """A few files, from everywhere in the listing, that are a small part of all; none where there are no such, or too little is to gain."""
+    places, total = list(sizes), sum(sizes.values())
+    spread = {places[i] for i in np.linspace(0, len(places) - 1, min(len(places), MOST_FILES)).round().astype(int)} if places else set()
+    chosen: list[int] = []
+    for place in sorted(spread):
+        if sum(sizes[i] for i in [*chosen, place]) <= SMALL_PART * total:
+            chosen.append(place)
+    return chosen if total >= LEAST_BYTES else []
 
 
 def _keys(grouping: Grouping, bindings: Sequence[Binding]) -> list[Values]:

@@ -82,11 +82,13 @@ class Catalog:
 
         A path is a table's root, a partition of it, or one of its files.
         """
+        seen: dict[str, Snapshot | None] = {}  # each place is looked at once, however many partitions are below it
         found: dict[str, Snapshot] = {}
         for root in roots:
             for candidate in _candidates(root):
-                snapshot = self.store(candidate).snapshot()
-                if snapshot is not None:
+                if candidate not in seen:
+                    seen[candidate] = self.store(candidate).snapshot()
+                if (snapshot := seen[candidate]) is not None:
                     found[candidate] = snapshot
                     break
         return list(found.items())
