@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -92,7 +93,7 @@ class Listing:
     @property
     def keep(self) -> Mask:
         """Which of `paths` are to be read."""
-        return np.frombuffer(bytes(self.java.keep()), dtype=np.uint8) == 1
+        return np.frombuffer(b64decode(self.java.keep()), dtype=np.uint8) == 1
 
     @property
     def kept(self) -> list[str]:
@@ -102,13 +103,13 @@ class Listing:
     @cached_property
     def paths(self) -> list[str]:
         """The path of each file, as `_metadata.file_path` has it: an escaped URI."""
-        text = bytes(self.java.paths()).decode("utf-8")
+        text = b64decode(self.java.paths()).decode("utf-8")
         return text.split("\n") if text else []
 
     @cached_property
     def identities(self) -> list[tuple[int, int]]:
         """Size and modification time (ms) of each file."""
-        pairs = np.frombuffer(bytes(self.java.identities()), dtype=">i8").reshape(-1, 2)
+        pairs = np.frombuffer(b64decode(self.java.identities()), dtype=">i8").reshape(-1, 2)
         return [(int(size), int(modified)) for size, modified in pairs]
 
 
@@ -121,7 +122,7 @@ class ListedVersions:
 
     def directories(self) -> npt.NDArray[np.int32]:
         """For each file version the number of its directory (see `Listing.partition_values`); -1 where it is not listed."""
-        return np.frombuffer(bytes(self._listing.versions(self._snapshot).directories(len(self.mask))), dtype=">i4").astype(np.int32)
+        return np.frombuffer(b64decode(self._listing.versions(self._snapshot).directories(len(self.mask))), dtype=">i4").astype(np.int32)
 
     def steady(self, versions: Mask) -> None:
         """Notes that listed file versions give the same rows, however Spark cuts them into parts."""
@@ -152,9 +153,9 @@ def _bits(flags: Mask) -> bytes:
     return np.packbits(flags, bitorder="little").tobytes()
 
 
-def _flags(bits: bytes, count: int) -> Mask:
+def _flags(bits: str, count: int) -> Mask:
     """The bits of a java.util.BitSet as an array."""
     flags = np.zeros(count, dtype=bool)
-    found = np.unpackbits(np.frombuffer(bytes(bits), dtype=np.uint8), bitorder="little")[:count]
+    found = np.unpackbits(np.frombuffer(b64decode(bits), dtype=np.uint8), bitorder="little")[:count]
     flags[: len(found)] = found
     return flags

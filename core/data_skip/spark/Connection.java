@@ -1,6 +1,7 @@
 package data_skip;
 
 import java.net.SocketException;
+import java.util.Base64;
 import py4j.ClientServerConnection;
 import py4j.Py4JPythonClientPerThread;
 
@@ -16,6 +17,11 @@ public final class Connection {
   /** From now on it is known how this JVM calls Python. */
   public static void by(Object callbackClient) {
     client = callbackClient instanceof Py4JPythonClientPerThread ? (Py4JPythonClientPerThread) callbackClient : null;
+  }
+
+  /** Bytes for Python; null for null. Of an array py4j makes an object a byte, which takes longer than all else that is done with it. */
+  public static String text(byte[] bytes) {
+    return bytes == null ? null : Base64.getEncoder().encodeToString(bytes);
   }
 
   /** What this thread says to Python from now on is sent at once: true; false where it has no connection yet, or none that is known. */

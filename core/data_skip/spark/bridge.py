@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cached_property
@@ -102,7 +103,7 @@ class Scan:
         answer = self.evaluator.evaluate(str(node.source), places, stream)
         if answer is None:
             return None
-        found = np.frombuffer(answer, dtype=np.uint8)
+        found = np.frombuffer(b64decode(answer), dtype=np.uint8)
         truths = np.where(found >= _ERROR, 2, found == 1).astype(np.uint8)
         if (found == _ASKED).any():
             self.asks = True
@@ -128,7 +129,7 @@ class Scan:
         rules = {number: {name: value for name, value in asdict(rule).items() if value} for number, rule in claims.rules.items()}
         program = json.dumps({"targets": list(claims.targets.values()), "rules": rules, "monotone": claims.monotone})
         answer = self.java.ranges(program).mayBe(node.source.id, not node.source.negated, _stream(columns))
-        return np.frombuffer(answer, dtype=np.uint8) == 1
+        return np.frombuffer(b64decode(answer), dtype=np.uint8) == 1
 
     def cast(self, cast: Call, values: pa.Array) -> list[Literal] | None:
         """See ask_spark.Spark."""

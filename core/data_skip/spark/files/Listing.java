@@ -55,21 +55,21 @@ public final class Listing {
     listed.clear();
   }
 
-  /** The path of each file as `_metadata.file_path` has it, a line each. */
-  public byte[] paths() {
+  /** The path of each file as `_metadata.file_path` has it, a line each: as all that goes to Python a Connection.text. */
+  public String paths() {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < files.count(); i++) {
       if (i > 0) text.append('\n');
       text.append(Plans.uri(files.path(i)));
     }
-    return text.toString().getBytes(java.nio.charset.StandardCharsets.UTF_8);
+    return Connection.text(text.toString().getBytes(java.nio.charset.StandardCharsets.UTF_8));
   }
 
   /** Size and modification time (ms) of each file, as big-endian longs. */
-  public byte[] identities() {
+  public String identities() {
     ByteBuffer buffer = ByteBuffer.allocate(16 * files.count());
     for (int i = 0; i < files.count(); i++) buffer.putLong(files.size(i)).putLong(files.modificationTime(i));
-    return buffer.array();
+    return Connection.text(buffer.array());
   }
 
   public int count() {
@@ -88,20 +88,20 @@ public final class Listing {
   }
 
   /** A bit for each file version of a snapshot, the lowest first: whether it is listed. null where the snapshot is not known here. */
-  public byte[] present(String snapshot) {
+  public String present(String snapshot) {
     KnownFiles known = KnownFiles.get(snapshot);
     return known == null ? null : present(snapshot, known);
   }
 
   /** As `present`, of a snapshot whose file versions are in a file. */
-  public byte[] present(String snapshot, String root, String versions) throws java.io.IOException {
+  public String present(String snapshot, String root, String versions) throws java.io.IOException {
     return present(snapshot, KnownFiles.put(snapshot, root, versions));
   }
 
-  private byte[] present(String snapshot, KnownFiles known) {
+  private String present(String snapshot, KnownFiles known) {
     ListedVersions versions = new ListedVersions(known);
     listed.put(snapshot, versions);
-    return versions.bits();
+    return Connection.text(versions.bits());
   }
 
   /** The listed file versions of a snapshot that `present` was asked of. */
@@ -110,8 +110,8 @@ public final class Listing {
   }
 
   /** As ListedVersions.skip. */
-  public byte[] skip(String snapshot, byte[] versions) {
-    return versions(snapshot).skip(versions);
+  public String skip(String snapshot, byte[] versions) {
+    return Connection.text(versions(snapshot).skip(versions));
   }
 
   /** The value of a partition column in each directory, as TreeEncoder encodes literals: a JSON array. */
@@ -132,8 +132,8 @@ public final class Listing {
   }
 
   /** A byte a file: 1 where it is to be read. */
-  public byte[] keep() {
-    return keep;
+  public String keep() {
+    return Connection.text(keep);
   }
 
   public void keepOnly(byte[] chosen) {
@@ -236,7 +236,7 @@ public final class Listing {
      * For each of the `count` file versions of the snapshot the number of its directory; big-endian ints. -1 where it is not listed, or
      * listed more than once: two partitions at one location are two directories with the same files.
      */
-    public byte[] directories(int count) {
+    public String directories(int count) {
       int[] result = new int[count];
       BitSet again = new BitSet();
       Arrays.fill(result, -1);
@@ -250,7 +250,7 @@ public final class Listing {
       for (int slot = again.nextSetBit(0); slot >= 0; slot = again.nextSetBit(slot + 1)) result[slot] = -1;
       ByteBuffer buffer = ByteBuffer.allocate(4 * count);
       buffer.asIntBuffer().put(result);
-      return buffer.array();
+      return Connection.text(buffer.array());
     }
 
     /** Notes that the listed files whose bit is set give the same rows, however they are cut into parts. */

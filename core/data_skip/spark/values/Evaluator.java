@@ -127,7 +127,11 @@ public final class Evaluator {
    * The truth of a boolean node for each row of an Arrow stream, with a column for each of the targets.
    * One byte a value: 0 false, 1 true, 2 null, 3 "Spark raises an error here", 4 "ask again, once PythonWorkers have run".
    */
-  public byte[] evaluate(String place, String targets, byte[] arrowStream) throws Exception {
+  public String evaluate(String place, String targets, byte[] arrowStream) throws Exception {
+    return Connection.text(truths(place, targets, arrowStream));
+  }
+
+  private byte[] truths(String place, String targets, byte[] arrowStream) throws Exception {
     if (PythonBatches.in(node(place))) return truths(byWorkers(place, targets, arrowStream));
     final Expression bound = bind(place, targets);
     if (bound == null) return null;

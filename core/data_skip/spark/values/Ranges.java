@@ -286,18 +286,18 @@ public final class Ranges {
    * Of each target the stream has three columns: its smallest and its largest value in the file, and flags: 1 where the range is
    * known, 2 it holds values, 4 NULL, 8 NaN.
    */
-  public byte[] mayBe(int id, boolean wanted, byte[] arrowStream) throws Exception {
+  public String mayBe(int id, boolean wanted, byte[] arrowStream) throws Exception {
     final Node node = new Node(evaluator.node(id));
     final Boolean sought = Boolean.valueOf(wanted);
     DataType[] columns = new DataType[3 * types.length];
     for (int i = 0; i < columns.length; i++) columns[i] = i % 3 == 2 ? DataTypes.ByteType : types[i / 3];
-    return Evaluator.answers(columns, arrowStream, new Evaluator.Answer() {
+    return Connection.text(Evaluator.answers(columns, arrowStream, new Evaluator.Answer() {
       public byte of(InternalRow row) {
         for (int t = 0; t < inputs.length; t++) inputs[t] = ValueRange.input(row, t, types[t]);
         ValueRange range = node.range();
         return (byte) (range == null || range.has(sought) ? 1 : 0);
       }
-    });
+    }));
   }
 
   private static scala.math.Ordering orderingOf(DataType type) {
