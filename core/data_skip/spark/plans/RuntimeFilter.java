@@ -62,7 +62,7 @@ public final class RuntimeFilter {
   public static RuntimeFilter ofJoin(List conditions, LogicalPlan mine, LogicalPlan other) {
     List both = new ArrayList();
     for (int i = 0; i < conditions.size(); i++) {
-      Expression part = (Expression) conditions.get(i);
+      Expression part = KeyPredicates.asWritten((Expression) conditions.get(i));
       boolean aboutBoth = SideRows.meets(part, mine.outputSet()) && SideRows.meets(part, other.outputSet());
       if (aboutBoth && part.deterministic() && !SideRows.holds(part, PlanExpression.class)) both.add(part);
     }
