@@ -114,3 +114,26 @@ def test_any_time_is_a_time(lake: Lake, dim: Lake, seconds: str) -> None:
     with settings_of(lake.spark, {"spark.data_skip.join.maxSeconds": seconds}):
         scan = lake.query("SELECT k FROM fact JOIN dim ON k = id AND pad = 0").scans[-1]
     assert scan.files_read == 1, scan
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_what_is_broadcast_waits_for_no_broadcast(lake: Lake, dim: Lake, adaptive: str) -> None:
+    """Spark has so many threads for that, and with all of them waiting a query would hang: with maxThreadThreshold=1 the first did."""
+    joined = "(SELECT a.id, a.pad FROM dim a JOIN dim b ON a.id = b.id + 1)"
+    kept = lake.spark.sql(f"SELECT * FROM {joined}").cache()
+    kept.createOrReplaceTempView("kept")
+
+    def notes(side: str) -> str:
+        lake.spark.sql(f"SELECT /*+ BROADCAST(fact) */ fact.* FROM {side} d LEFT JOIN fact ON k = d.id").collect()
+        return str([scan.notes for scan in lake.skipping.report().scans if scan.table.endswith("/fact")])
+
+    with settings_of(lake.spark, {"spark.sql.adaptive.enabled": adaptive}):
+        for side in (joined, f"(SELECT * FROM {joined} WHERE pad < 5 UNION ALL SELECT * FROM dim)", "kept"):
+            assert "in which this one is broadcast" in notes(side), side
+        for side in ("dim", "kept"):  # which is filled now
+            assert "was run first" in notes(side), side
+        kept.unpersist()
+        join = f"SELECT /*+ MERGE(fact) */ k FROM fact LEFT SEMI JOIN {joined} d ON k = d.id"
+        (scan,) = (scan for scan in lake.query(join).scans if scan.table.endswith("/fact"))
+        assert scan.files_read == 1, scan
+    lake.spark.catalog.dropTempView("kept")

@@ -124,6 +124,15 @@ public final class RuntimeFilter {
     return !SideCost.fillsCache(other);
   }
 
+  /**
+   * Whether it may wait for a thread of Spark's pool that this thread is of: it broadcasts, say, while this one makes a broadcast. Where all
+   * of the pool did so, they would wait for each other, and no limit would end them.
+   */
+  public boolean mayWaitForItself() {
+    String thread = Thread.currentThread().getName();
+    return (thread.startsWith("broadcast-exchange") || thread.startsWith("subquery")) && SideCost.waits(other);
+  }
+
   /** Why the small side is not run at all; null where it may be. `spark.data_skip.join.maxBytes` is the most that it may read. */
   public String refusal(SQLConf conf) {
     if (unrepeatable != null) return side() + ": " + unrepeatable;

@@ -49,6 +49,10 @@ public final class RuntimeFilters {
         notes.add(one.sql() + " is not used: " + unprofitable[i]);
         continue;
       }
+      if (one.mayWaitForItself()) {
+        notes.add(one.sql() + " is not used: " + one.side() + " may need the thread in which this one is broadcast, or run");
+        continue;
+      }
       double left = time.left(asking);
       if (one.mayEnd() && left == 0) {
         notes.add(one.sql() + " is not used: " + shown(time, asking) + " are over in which small sides of this query might be run");
