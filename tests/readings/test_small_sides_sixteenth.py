@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark import StorageLevel
 from pyspark.sql import SparkSession
 
-from data_skip import MinMax, Skipping
+from data_skip import MinMax, ScanReport, Skipping
 from tests.support import Lake, settings_of
 
 FILES, ROWS = 4, 500
@@ -120,20 +121,52 @@ def test_any_time_is_a_time(lake: Lake, dim: Lake, seconds: str) -> None:
 def test_what_is_broadcast_waits_for_no_broadcast(lake: Lake, dim: Lake, adaptive: str) -> None:
     """Spark has so many threads for that, and with all of them waiting a query would hang: with maxThreadThreshold=1 the first did."""
     joined = "(SELECT a.id, a.pad FROM dim a JOIN dim b ON a.id = b.id + 1)"
-    kept = lake.spark.sql(f"SELECT * FROM {joined}").cache()
-    kept.createOrReplaceTempView("kept")
-
-    def notes(side: str) -> str:
-        lake.spark.sql(f"SELECT /*+ BROADCAST(fact) */ fact.* FROM {side} d LEFT JOIN fact ON k = d.id").collect()
-        return str([scan.notes for scan in lake.skipping.report().scans if scan.table.endswith("/fact")])
-
     with settings_of(lake.spark, {"spark.sql.adaptive.enabled": adaptive}):
-        for side in (joined, f"(SELECT * FROM {joined} WHERE pad < 5 UNION ALL SELECT * FROM dim)", "kept"):
-            assert "in which this one is broadcast" in notes(side), side
-        for side in ("dim", "kept"):  # which is filled now
-            assert "was run first" in notes(side), side
-        kept.unpersist()
-        join = f"SELECT /*+ MERGE(fact) */ k FROM fact LEFT SEMI JOIN {joined} d ON k = d.id"
-        (scan,) = (scan for scan in lake.query(join).scans if scan.table.endswith("/fact"))
-        assert scan.files_read == 1, scan
-    lake.spark.catalog.dropTempView("kept")
+        for side, used in ((joined, False), ("dim", True), (f"(SELECT * FROM {joined} UNION ALL SELECT * FROM dim)", False)):
+            scan = of_fact(lake, f"SELECT /*+ BROADCAST(fact) */ fact.* FROM {side} d LEFT JOIN fact ON k = d.id")
+            assert ("in which this one is broadcast" in str(scan.notes)) != used, (side, scan.notes)
+            assert scan.files_read == (1 if used else FILES), side
+        assert of_fact(lake, f"SELECT /*+ MERGE(fact) */ fact.* FROM fact LEFT SEMI JOIN {joined} d ON k = d.id").files_read == 1
+
+
+def of_fact(lake: Lake, sql: str) -> ScanReport:
+    """Compares rows; the report of the scan of `fact`."""
+    (scan,) = (scan for scan in lake.query(sql).scans if scan.table.endswith("/fact"))
+    return scan
+
+
+def test_what_is_cached_in_memory_only_may_be_computed_again(lake: Lake) -> None:
+    for level, used in ((StorageLevel.MEMORY_ONLY, False), (StorageLevel.MEMORY_AND_DISK, True)):
+        kept = lake.spark.sql("SELECT id FROM range(40) WHERE rand(1) >= 0").persist(level)
+        kept.createOrReplaceTempView("kept")
+        try:
+            scan = of_fact(lake, "SELECT k FROM fact JOIN kept ON k = id AND k >= 0")
+        finally:
+            kept.unpersist(blocking=True)
+            lake.spark.catalog.dropTempView("kept")
+        assert scan.files_read == (1 if used else FILES), level
+        assert ("it is cached in memory only" in str(scan.notes)) != used, scan.notes
+
+
+def test_which_records_a_reader_drops_depends_on_the_columns_it_reads(lake: Lake) -> None:
+    side = Lake(lake.spark, lake.skipping, lake.folder.parent / "malformed")
+    side.lines("0.csv", "1,1", f"{ROWS + 1},one")
+    for mode, used in (("DROPMALFORMED", False), ("PERMISSIVE", True)):
+        side.view("malformed", "csv", "id LONG, pad INT", mode=mode)
+        scan = of_fact(lake, "SELECT fact.*, pad FROM fact JOIN malformed ON k = id AND k >= 0")
+        assert ("depends on the columns read" in str(scan.notes)) != used, scan.notes
+    lake.spark.catalog.dropTempView("malformed")
+
+
+def test_a_zero_among_other_conditions_may_have_either_sign(lake: Lake) -> None:
+    zeros = "(SELECT g, min(x) AS x FROM VALUES (0.0D, 1), (-0.0D, 1) AS v(x, g) GROUP BY g)"
+    scan = of_fact(
+        lake, f"SELECT k FROM fact JOIN {zeros} z ON k < {ROWS} * g AND startswith(CAST(k AS STRING), CAST(x AS STRING)) AND k >= 0"
+    )
+    assert scan.files_read == FILES and "was run first" in str(scan.notes), scan
+
+
+def test_a_query_leaves_the_tags_of_its_thread(lake: Lake, dim: Lake) -> None:
+    with settings_of(lake.spark, {"spark.sql.adaptive.enabled": "false"}):
+        assert of_fact(lake, "SELECT /*+ MERGE(fact) */ k FROM fact JOIN dim ON k = id").files_read == 1
+    assert not lake.spark.sparkContext.getJobTags()
