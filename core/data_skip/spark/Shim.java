@@ -89,7 +89,7 @@ public final class Shim {
     LogicalRelation relation = Plans.onlyRelation(analyzed);
     if (relation == null || relation.isStreaming()) return null;
     org.apache.spark.sql.SparkSession session = ((HadoopFsRelation) relation.relation()).sparkSession();
-    return new SkippingFileIndex(relation, null, null, new ArrayList(), python, (org.apache.spark.sql.classic.SparkSession) session);
+    return new SkippingFileIndex(relation, null, null, new ArrayList(), python, (org.apache.spark.sql.classic.SparkSession) session, new SideTime());
   }
 
   public String formatName(Object format) {

@@ -31,7 +31,7 @@ SOURCES = tuple(
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "KnownFiles Freshness ListedFiles Listing ChosenFiles ExplainedPath"),
         ("files", "SnapshotTable SnapshotVersion FilesNow SnapshotFiles SnapshotFileIndex"),
-        ("plans", "Alike KeyPredicates SideRows RuntimeFilter RuntimeFilters"),
+        ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters"),
         ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),

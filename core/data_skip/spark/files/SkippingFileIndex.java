@@ -44,6 +44,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private final List notes;
   private String description;
   private final SparkSession asking; // the query's; the relation may be of another
+  private final SideTime time; // of all scans of the query
   private volatile Object known; // of its rows, in a form that is equal for equal scans
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
 
@@ -57,14 +58,15 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
    * which columns are read; null: all.
    */
   public SkippingFileIndex(
-      LogicalRelation scan, AttributeSet asked, Expression predicate, List runtimeFilters, BiFunction python, SparkSession asking) {
-    this(nextNumber(), scan, asked, predicate, runtimeFilters, new ArrayList(), python, asking);
+      LogicalRelation scan, AttributeSet asked, Expression predicate, List runtimeFilters, BiFunction python, SparkSession asking, SideTime time) {
+    this(nextNumber(), scan, asked, predicate, runtimeFilters, new ArrayList(), python, asking, time);
   }
 
   private SkippingFileIndex(
       long number, LogicalRelation scan, AttributeSet asked, Expression predicate, List runtimeFilters, List notes, BiFunction python,
-      SparkSession asking) {
+      SparkSession asking, SideTime time) {
     this.number = number;
+    this.time = time;
     this.asked = asked;
     this.asking = asking;
     this.scan = scan;
@@ -262,7 +264,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   }
 
   private SkippingFileIndex with(Expression predicate, List runtimeFilters, List notes) {
-    return new SkippingFileIndex(number, scan, asked, predicate, runtimeFilters, notes, python, asking);
+    return new SkippingFileIndex(number, scan, asked, predicate, runtimeFilters, notes, python, asking, time);
   }
 
   /** The scan with those of its runtime filters in its predicate that are to be run. said: what that may save; of each why it is not, or "". */
@@ -270,7 +272,8 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     List notes = new ArrayList();
     String[] unprofitable = (String[]) java.util.Arrays.copyOfRange(said, 1, said.length);
     try {
-      return with(RuntimeFilters.and(predicate, runtimeFilters, unprofitable, Long.parseLong(said[0]), notes, asking), new ArrayList(), notes);
+      time.mayBeSaved(Long.parseLong(said[0]), asking);
+      return with(RuntimeFilters.and(predicate, runtimeFilters, unprofitable, time, notes, asking), new ArrayList(), notes);
     } catch (Exception e) {
       return with(predicate, new ArrayList(), Collections.singletonList("no join is used: " + e));
     }

@@ -7,15 +7,19 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BloomFilterMightContain;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.KnownFloatingPointNormalized;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.XxHash64;
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.util.sketch.BloomFilter;
@@ -97,6 +101,20 @@ public final class KeyPredicates {
     return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
       public Object apply(Object child) {
         return replaced((Expression) child, part, by);
+      }
+    });
+  }
+
+  /**
+   * An equality without what Spark's optimizer puts round fractions that are keys of a join: one form of NaN, and of 0.0 and -0.0. They are
+   * equal without, and of the bare column more is known.
+   */
+  public static Expression asWritten(Expression condition) {
+    if (!(condition instanceof EqualTo) && !(condition instanceof EqualNullSafe)) return condition;
+    return (Expression) condition.mapChildren(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object child) {
+        if (child instanceof KnownFloatingPointNormalized) child = ((KnownFloatingPointNormalized) child).child();
+        return child instanceof NormalizeNaNAndZero ? ((NormalizeNaNAndZero) child).child() : child;
       }
     });
   }

@@ -62,7 +62,7 @@ public final class RuntimeFilter {
   public static RuntimeFilter ofJoin(List conditions, LogicalPlan mine, LogicalPlan other) {
     List both = new ArrayList();
     for (int i = 0; i < conditions.size(); i++) {
-      Expression part = (Expression) conditions.get(i);
+      Expression part = KeyPredicates.asWritten((Expression) conditions.get(i));
       boolean aboutBoth = SideRows.meets(part, mine.outputSet()) && SideRows.meets(part, other.outputSet());
       if (aboutBoth && part.deterministic() && !SideRows.holds(part, PlanExpression.class)) both.add(part);
     }
@@ -122,6 +122,15 @@ public final class RuntimeFilter {
   /** Whether it may be ended before it has run to its end. */
   public boolean mayEnd() {
     return !SideCost.fillsCache(other);
+  }
+
+  /**
+   * Whether it may wait for a thread of Spark's pool that this thread is of: it broadcasts, say, while this one makes a broadcast. Where all
+   * of the pool did so, they would wait for each other, and no limit would end them.
+   */
+  public boolean mayWaitForItself() {
+    String thread = Thread.currentThread().getName();
+    return (thread.startsWith("broadcast-exchange") || thread.startsWith("subquery")) && SideCost.waits(other);
   }
 
   /** Why the small side is not run at all; null where it may be. `spark.data_skip.join.maxBytes` is the most that it may read. */

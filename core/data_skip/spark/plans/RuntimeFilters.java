@@ -39,39 +39,46 @@ public final class RuntimeFilters {
   }
 
   /**
-   * The predicate with those that are worth running: of each why it is not, "" where it is. All of them may take a tenth of the time of what
-   * they may save, in bytes; or as long as the user says. `notes` is told what became of each.
+   * The predicate with those that are worth running: of each why it is not, "" where it is. `time` is what they may take; `notes` is told what
+   * became of each.
    */
-  public static Expression and(Expression predicate, List all, String[] unprofitable, long saves, List notes, SparkSession asking) {
-    double reading = (double) saves / SideCost.BYTES_A_SECOND / asking.sparkContext().defaultParallelism();
-    double seconds = UserSettings.joinMaxSeconds(asking.sessionState().conf(), reading / RuntimeFilter.LEAST_RATIO);
-    long end = System.nanoTime() + (long) (seconds * 1e9);
+  public static Expression and(Expression predicate, List all, String[] unprofitable, SideTime time, List notes, SparkSession asking) {
     for (int i = 0; i < all.size(); i++) {
       RuntimeFilter one = at(all, i);
       if (!unprofitable[i].isEmpty()) {
         notes.add(one.sql() + " is not used: " + unprofitable[i]);
         continue;
       }
-      long start = System.nanoTime();
-      if (one.mayEnd() && start >= end) {
-        notes.add(one.sql() + " is not used: " + UserSettings.shown(seconds) + " are over in which " + one.side() + " might be run");
+      if (one.mayWaitForItself()) {
+        notes.add(one.sql() + " is not used: " + one.side() + " may need the thread in which this one is broadcast, or run");
         continue;
       }
-      TimeLimit limit = one.mayEnd() ? new TimeLimit(asking.sparkContext(), (end - start) / 1e9) : null;
+      double left = time.left(asking);
+      if (one.mayEnd() && left == 0) {
+        notes.add(one.sql() + " is not used: " + shown(time, asking) + " are over in which small sides of this query might be run");
+        continue;
+      }
+      long start = System.nanoTime();
+      TimeLimit limit = one.mayEnd() ? new TimeLimit(asking.sparkContext(), left) : null;
       try {
         Expression found = one.resolve(asking);
         if (found != null) predicate = predicate == Literal$.MODULE$.TrueLiteral() ? found : new And(predicate, found);
         notes.add(one.sql() + ": " + one.side() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
       } catch (SmallSide.Cancelled cancelled) {
         if (limit == null || !limit.ended(cancelled)) throw cancelled;
-        notes.add(one.sql() + " is not used: " + one.side() + " was not done in " + UserSettings.shown(seconds) + ", and then ended");
+        notes.add(one.sql() + " is not used: " + one.side() + " was not done in " + UserSettings.shown(left) + ", and then ended");
       } catch (Exception e) {
         notes.add(one.sql() + " is not used: running " + one.side() + " failed: " + e);
       } finally {
         if (limit != null) limit.close();
+        if (limit != null) time.take(System.nanoTime() - start); // what fills a cache takes no time that the query would not
       }
     }
     return predicate;
+  }
+
+  private static String shown(SideTime time, SparkSession asking) {
+    return UserSettings.shown(time.seconds(asking));
   }
 
   private static RuntimeFilter at(List all, int i) {

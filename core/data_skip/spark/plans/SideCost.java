@@ -50,6 +50,14 @@ public final class SideCost {
     return false;
   }
 
+  /** Whether running the plan may wait for another thread of Spark's, as that of a broadcast. */
+  public static boolean waits(LogicalPlan plan) {
+    if (plan instanceof Join) return true;
+    scala.collection.Iterator children = plan.children().iterator();
+    while (children.hasNext()) if (waits((LogicalPlan) children.next())) return true;
+    return fillsCache(plan);
+  }
+
   private static long times(scala.math.BigInt size, long factor) {
     scala.math.BigInt product = size.$times(scala.math.BigInt$.MODULE$.long2bigInt(factor));
     return product.isValidLong() ? product.toLong() : Long.MAX_VALUE;

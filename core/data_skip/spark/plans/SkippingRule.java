@@ -65,13 +65,14 @@ public final class SkippingRule extends Rule {
       final Set indexed = everything ? null : indexed(bare, asking);
       if (!everything && indexed.isEmpty()) return bare;
       final LogicalPlan seen = bare;
+      final SideTime time = new SideTime();
       LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
         private int number = -1;
 
         public Object apply(Object node, Object place) {
           number++;
           LogicalRelation scan = (LogicalRelation) node;
-          SkippingFileIndex skipping = skipping(scan, (Place) place, asking);
+          SkippingFileIndex skipping = skipping(scan, (Place) place, asking, time);
           if (skipping == null) return scan;
           boolean served = everything || indexed.contains(scan.relation());
           if (served && skipping.isAsked()) return Plans.withLocation(scan, skipping);
@@ -192,7 +193,7 @@ public final class SkippingRule extends Rule {
   }
 
   /** What lists the files of a scan, by what is known of its rows; null where nothing is. */
-  private SkippingFileIndex skipping(LogicalRelation scan, Place place, SparkSession asking) {
+  private SkippingFileIndex skipping(LogicalRelation scan, Place place, SparkSession asking, SideTime time) {
     if (!eligible(scan)) return null;
     List predicates = place.given.predicates();
     List runtimeFilters = place.given.runtimeFilters();
@@ -202,7 +203,7 @@ public final class SkippingRule extends Rule {
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
     List tried = affordable.isEmpty() ? runtimeFilters : affordable;
-    SkippingFileIndex skipping = new SkippingFileIndex(scan, place.asked(), predicate, tried, python, asking);
+    SkippingFileIndex skipping = new SkippingFileIndex(scan, place.asked(), predicate, tried, python, asking, time);
     skipping.description(); // by the settings in force now
     return skipping;
   }
@@ -236,7 +237,7 @@ public final class SkippingRule extends Rule {
             public Object apply(Object scan, Object place) {
               number++;
               if (only != EVERY && only != number) return scan;
-              SkippingFileIndex found = skipping((LogicalRelation) scan, (Place) place, asking);
+              SkippingFileIndex found = skipping((LogicalRelation) scan, (Place) place, asking, new SideTime());
               if (found != null && (only != EVERY || found.isAsked())) result.add(found);
               return scan;
             }

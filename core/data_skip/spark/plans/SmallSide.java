@@ -1,7 +1,10 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Set;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -12,6 +15,7 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution$;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.unsafe.Platform;
 
 /**
@@ -67,6 +71,25 @@ public final class SmallSide {
     return Dataset$.MODULE$.ofRows(session, new Project(Plans.seq(named(expressions)), SameColumns.of(plan)));
   }
 
+  /**
+   * A part of an optimised plan may equal what the user has cached, as the query's own plan did not before it was optimised. Then Spark would
+   * take rows of the cache, which may be older than those that the query reads.
+   */
+  private static void refuseOtherCaches(QueryExecution execution) {
+    Set other = caches(execution.withCachedData());
+    other.removeAll(caches(execution.analyzed()));
+    if (!other.isEmpty()) throw new IllegalStateException("Spark would read a cache for it that the query does not read");
+  }
+
+  /** What makes the rows of each cache that a plan reads. */
+  private static Set caches(LogicalPlan plan) {
+    Set found = Collections.newSetFromMap(new IdentityHashMap());
+    if (plan instanceof InMemoryRelation) found.add(((InMemoryRelation) plan).cacheBuilder());
+    scala.collection.Iterator children = plan.children().iterator();
+    while (children.hasNext()) found.addAll(caches((LogicalPlan) children.next()));
+    return found;
+  }
+
   /** The rows of a query, which Spark shows by a name. */
   public static InternalRow[] run(Dataset rows, String name) {
     final QueryExecution execution = rows.queryExecution();
@@ -74,6 +97,7 @@ public final class SmallSide {
     String tags = TimeLimit.tags(context);
     RUNNING.set(Boolean.TRUE);
     try {
+      refuseOtherCaches(execution);
       return (InternalRow[]) SQLExecution$.MODULE$.withNewExecutionId(
           execution, scala.Option.apply(name), new scala.runtime.AbstractFunction0() {
             public Object apply() {

@@ -11,6 +11,7 @@ import org.apache.spark.SparkContext;
 public final class TimeLimit {
   private static final String TAGS = "spark.job.tags"; // the property of a thread that SparkContext keeps them in
   private static final int AGAIN = 200; // milliseconds after which jobs are ended that began later
+  private static final double LONGEST = 1e9; // seconds: beyond some hundred times as many, moments are no numbers of Java's clock
 
   private final SparkContext context;
   private final String tag = "data-skip-" + java.util.UUID.randomUUID();
@@ -21,14 +22,15 @@ public final class TimeLimit {
   /** From now on, until it is closed. */
   public TimeLimit(final SparkContext context, double seconds) {
     this.context = context;
-    this.deadline = System.nanoTime() + (long) (seconds * 1e9);
+    final double within = Math.max(0, Math.min(seconds, LONGEST));
+    this.deadline = System.nanoTime() + (long) (within * 1e9);
     this.before = tags(context);
     context.addJobTag(tag);
     timer.schedule(new TimerTask() {
       public void run() {
         context.cancelJobsWithTag(tag);
       }
-    }, (long) Math.max(0, seconds * 1000), AGAIN);
+    }, (long) (within * 1000), AGAIN);
   }
 
   public boolean isOver() {
