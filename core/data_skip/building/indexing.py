@@ -62,30 +62,30 @@ def index_files(
     report.files_too_recent = len(too_recent - current) + int(wanted.sum()) - len(unchanged)
     rows = {key: found.get(i, Collected(records=[None] * len(bindings))) for key, i in chosen}
     report.files_collected, report.rows = len(rows), sum(file.rows for file in rows.values())
-    listed = {key for key in (after if wanted.any() else keys) if key is not None}
+    listed = after if wanted.any() else {key for key in keys if key is not None} | state.beside()
     generations = {key: target.known.get(key, 0) for key in rows} | changes(target.known, listed, target.below)
     written = bool(generations) or target.new or not target.lists
     if written:
         _commit(target, rows, generations, bindings, report)
-    _agree(target, state, bindings, (target.version or 0) + written)
+    _agree(target, state, bindings, None if written else target.version)
     report.seconds = time.perf_counter() - start
     return report
 
 
-def _agree(target: Target, state: TableState, bindings: Sequence[Binding], expected: int) -> None:
+def _agree(target: Target, state: TableState, bindings: Sequence[Binding], read: int | None) -> None:
     """What the index says of files that are gone, or back, is as of a listing that was made after all that it says.
 
-    Whoever else has written meanwhile, so that its last version is not `expected`, may have listed the table before or after.
+    read: its version before the table was listed; None where something was written since, as of a listing that is older, perhaps, than
+    that of another refresh, which found nothing to write.
     """
     for _ in range(_TRIES):
         last = target.store.snapshot()
-        if last is None or last.version == expected or not any(binding.index.column in last.definitions for binding in bindings):
+        if last is None or last.version == read or not any(binding.index.column in last.definitions for binding in bindings):
             return
-        said = changes(last.generation_of(), {key for key in state.list_again() if key is not None}, target.below)
+        said = changes(last.generation_of(), state.list_again(), target.below)
         if not said:
             return
         _commit(replace(target, new=False), {}, said, bindings, IndexReport(target.name, []))
-        expected = last.version + 1
 
 
 def sample_of(state: TableState, jvm: Jvm) -> Sample:

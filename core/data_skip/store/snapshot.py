@@ -31,6 +31,8 @@ KEYS = [
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 _MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
 _MOST_COMPANIONS = 100
+SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the columns of Parquet before all others
+_SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
 ADVICE = "delete the folder and create the index again"
 
 
@@ -97,11 +99,17 @@ class Snapshot:
         recursive: whether files in folders are read that are no partitions.
         """
         paths = self.keys()["path"].filter(pa.array(self.listed & (self.sizes > 0)))
+        paths = paths.filter(pc.invert(pc.match_substring_regex(paths, _SUMMARY)))
         if not recursive and not pc.any(pc.match_substring_regex(paths, "=.*/")).as_py():
             paths = paths.filter(pc.invert(pc.match_substring(paths, "/")))
         if not pc.any(pc.or_(pc.match_substring(paths, "%"), pc.invert(pc.string_is_ascii(paths)))).as_py():
             return pc.min(paths).as_py()
         return min(paths.to_pylist(), key=lambda path: unquote(path).encode("utf-16-be"), default=None)  # as Java compares names
+
+    @property
+    def has_summary(self) -> bool:
+        """Whether one of the listed files, in whatever folder, is a summary of the columns of all."""
+        return bool(pc.any(pc.match_substring_regex(self.keys()["path"].filter(pa.array(self.listed)), _SUMMARY)).as_py())
 
     def keys(self) -> pa.Table:
         """The path, size and modification time of each file version. StoreError where they cannot be read any more."""

@@ -152,17 +152,26 @@ public final class KnownFiles {
     return root + new String(path(slot), StandardCharsets.UTF_8);
   }
 
-  /** The places of the listed files, a row a folder. */
+  /**
+   * The places of the listed files, a row a folder: of its files with rows, or, where it has none, of one without. A file whose name may say
+   * that it is no data has a row of its own, so that Spark tells whether it is.
+   */
   public int[][] byFolder() {
     Map folders = new LinkedHashMap(); // by its path, the places of its files
+    Map empty = new LinkedHashMap(); // by its path, a place: Spark reads no empty files, but takes the types of partitions from their folders
     ByteBuffer last = null;
     IntBuffer inside = null;
     for (int slot = 0; slot < count; slot++) {
-      if (listed.get(slot) == 0 || size(slot) == 0) continue; // Spark reads no empty files
+      if (listed.get(slot) == 0) continue;
       byte[] path = path(slot);
       int end = path.length;
       while (end > 0 && path[end - 1] != '/') end--;
-      ByteBuffer folder = ByteBuffer.wrap(path, 0, end);
+      boolean odd = end < path.length && (path[end] == '_' || path[end] == '.');
+      ByteBuffer folder = ByteBuffer.wrap(path, 0, odd ? path.length : end);
+      if (size(slot) == 0) {
+        empty.putIfAbsent(folder, new Integer(slot));
+        continue;
+      }
       if (!folder.equals(last)) {
         inside = (IntBuffer) folders.get(folder);
         last = folder;
@@ -170,11 +179,13 @@ public final class KnownFiles {
       if (inside == null || !inside.hasRemaining()) folders.put(folder, inside = larger(inside));
       inside.put(slot);
     }
-    int[][] result = new int[folders.size()][];
+    empty.keySet().removeAll(folders.keySet());
+    int[][] result = new int[folders.size() + empty.size()][];
     java.util.Iterator all = folders.values().iterator();
+    java.util.Iterator others = empty.values().iterator();
     for (int i = 0; i < result.length; i++) {
-      IntBuffer filled = (IntBuffer) all.next();
-      result[i] = Arrays.copyOf(filled.array(), filled.position());
+      IntBuffer filled = all.hasNext() ? (IntBuffer) all.next() : null;
+      result[i] = filled == null ? new int[] {((Integer) others.next()).intValue()} : Arrays.copyOf(filled.array(), filled.position());
     }
     return result;
   }

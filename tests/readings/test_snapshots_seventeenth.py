@@ -1,0 +1,160 @@
+"""Files as the index lists them, read again: each test is a recipe by which they gave other rows, columns or errors than a listing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from data_skip import DataSkipError, MinMax
+from data_skip.building import indexing
+from data_skip.planning import bounded
+from tests.readings.test_snapshots_fourteenth import lines, same
+from tests.support import Lake
+
+
+def empty_file_of_another_type(lake: Lake) -> None:
+    lines(lake, "p=1/a.csv", "1")
+    lines(lake, "p=abc/nothing.csv")
+
+
+def empty_file_beside(lake: Lake) -> None:
+    lines(lake, "p=1/a.csv", "1")
+    lines(lake, "p=1/nothing.csv")
+    lines(lake, "p=2.5/nothing.csv")
+    lines(lake, "nothing.csv")
+
+
+@pytest.mark.parametrize("make", [empty_file_of_another_type, empty_file_beside])
+def test_folders_of_empty_files_tell_types_of_partitions(lake: Lake, make: Callable[[Lake], None]) -> None:
+    """Spark reads none of them, and infers the type of p from all folders."""
+    make(lake)
+    table = lake.index(MinMax("x"), format="csv", schema="x INT")
+    same(lake, "p > '0'", "csv", "x INT")
+    lake.skipping.table(table.root, format="csv", schema="x INT", options={"pathGlobFilter": "a*"}).refresh()
+    same(lake, "x = 1", "csv", "x INT")
+    for path in lake.folder.rglob("nothing.csv"):
+        path.unlink()
+    table.refresh()
+    same(lake, "p > 0", "csv", "x INT")
+
+
+def test_a_file_outside_of_all_partitions_tells_columns(lake: Lake) -> None:
+    """Spark takes the columns of it, and does not read it."""
+    for i in range(2):
+        lake.file(f"p={i}/a.parquet", {"x": [i]})
+    table = lake.index(MinMax("x"))
+    lake.file("0.parquet", {"x": [7], "y": [8]})
+    table.refresh()
+    assert sorted(row.x for row in same(lake, "x < 9").collect()) == [0, 1]
+
+
+def test_a_file_that_is_named_like_a_summary_tells_columns(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    lake.file("_metadata_of_old.parquet", {"x": [2], "y": [3]})
+    lake.index(MinMax("x"))
+    assert [row.x for row in same(lake, "x < 9").collect()] == [1]
+
+
+def test_a_summary_in_whatever_folder_is_refused(lake: Lake) -> None:
+    lake.file("p=1/a.parquet", {"x": [1]})
+    pq.write_metadata(pa.schema([("x", pa.int64()), ("y", pa.int64())]), lake.folder / "p=1/_common_metadata")
+    lake.index(MinMax("x"))
+    with pytest.raises(DataSkipError, match="summary"):
+        same(lake)
+    same(lake, "x = 1", schema="x LONG, y LONG")
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_a_refresh_with_nothing_to_write_is_not_undone(lake: Lake, monkeypatch: pytest.MonkeyPatch, back: bool) -> None:
+    """It leaves no version of the index by which another refresh, which listed the table before, would know of it."""
+    path, away = lake.file("a.parquet", {"x": [1]}), lake.folder.parent / "away"
+    lake.file("b.parquet", {"x": [2]})
+    table, other = lake.index(MinMax("x")), lake.table()
+    path.rename(away)
+    if not back:
+        table.refresh()
+        away.rename(path)
+    commit = indexing._commit
+
+    def meanwhile(*args: Any) -> None:
+        monkeypatch.undo()
+        away.rename(path) if back else path.rename(away)
+        other.refresh()
+        commit(*args)
+
+    monkeypatch.setattr(indexing, "_commit", meanwhile)
+    table.refresh()
+    assert table.read("snapshot").count() == 1 + back
+
+
+def test_what_is_read_of_a_bounded_age_is_brought_up_to_date_first(lake: Lake) -> None:
+    """The file that told the columns, which may be gone, was of an index of any age."""
+    first = lake.file("b.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    first.unlink()
+    lake.file("a.parquet", {"x": [2], "y": [3]})
+    frame = table.read("bounded(60)")
+    assert frame.schema == lake.view().schema
+    assert [row.x for row in frame.collect()] == [2]
+    with pytest.raises(DataSkipError, match="chooses files"):
+        lake.table(format="parquet", options={"pathGlobFilter": "b*"}).read("bounded(61)")
+    assert not any(contract == "bounded(61)" for _, contract in lake.skipping.catalog.bounded)
+
+
+def test_a_query_that_waits_for_a_refresh_that_began_too_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, started, go = 0.0, threading.Event(), threading.Event()
+    refreshes: list[float] = []
+
+    def refresh() -> None:
+        refreshes.append(now)
+        if len(refreshes) == 1:
+            started.set()
+            go.wait(20)
+
+    index = bounded.Bounded(10, refresh)
+    monkeypatch.setattr(bounded.time, "monotonic", lambda: now)
+    first = threading.Thread(target=index.bring_up_to_date)
+    first.start()
+    started.wait(20)
+    now = 100.0
+    second = threading.Thread(target=index.bring_up_to_date)
+    second.start()
+    second.join(0.1)
+    go.set()
+    for thread in (first, second):
+        thread.join(20)
+    assert refreshes == [0, 100]
+
+
+def test_a_folder_in_place_of_a_file_is_no_file(lake: Lake) -> None:
+    path = lake.file("b.parquet", {"x": [1]})
+    lake.file("a.parquet", {"x": [2]})
+    table = lake.index(MinMax("x"))
+    frame = table.read("snapshot")
+    replace_by_folder(path)
+    with pytest.raises((PySparkException, Py4JJavaError), match=r"b\.parquet is gone, .* Table\.refresh\(\)"):
+        frame.collect()
+
+
+def replace_by_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def test_the_file_that_tells_columns_is_gone(lake: Lake) -> None:
+    path = lake.file("a.parquet", {"x": [1]})
+    lake.file("b.parquet", {"x": [2]})
+    table = lake.index(MinMax("x"))
+    path.unlink()
+    with pytest.raises(DataSkipError, match=r"refresh\(\)"):
+        table.read("snapshot")
+    table.refresh()
+    assert table.read("snapshot").count() == 1
