@@ -13,11 +13,15 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from data_skip import DataSkipError, MinMax
+from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import indexing
+from data_skip.building.generations import changes
 from data_skip.planning import bounded
+from data_skip.spark.janino import load
+from data_skip.spark.jvm import SOURCES
+from data_skip.store import FileKey
 from tests.readings.test_snapshots_fourteenth import lines, same
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 
 def empty_file_of_another_type(lake: Lake) -> None:
@@ -158,3 +162,78 @@ def test_the_file_that_tells_columns_is_gone(lake: Lake) -> None:
         table.read("snapshot")
     table.refresh()
     assert table.read("snapshot").count() == 1
+
+
+def test_tables_of_one_query_have_a_version_each(lake: Lake) -> None:
+    for name, x in (("a", 1), ("b", 2)):
+        lake.file(f"{name}/1.parquet", {"x": [x]})
+        lake.skipping.table(str(lake.folder / name)).create_index(MinMax("x"))
+    one, other = (lake.skipping.read(lake.folder / name) for name in "ab")
+    assert [row.x for row in one.union(other).orderBy("x").collect()] == [1, 2]
+
+
+def test_what_is_asked_of_a_changed_file_is_as_it_is_now(lake: Lake) -> None:
+    path = lake.file("a.parquet", {"x": [1]})
+    lake.file("b.parquet", {"x": [2]})
+    frame = lake.index(MinMax("x")).read("snapshot")
+    lake.file("a.parquet", {"x": [1, 5, 6]})
+    state = path.stat()
+    for where in (
+        f"_metadata.file_size = {state.st_size}",
+        f"_metadata.file_modification_time = TIMESTAMP_MILLIS({state.st_mtime_ns // 1_000_000})",
+        f"_metadata.file_name = 'a.parquet' AND _metadata.file_size = {state.st_size}",
+    ):
+        assert frame.where(where).count() == 3, where
+
+
+def test_a_missing_file_is_ignored_by_an_option(lake: Lake) -> None:
+    path = lake.file("b.parquet", {"x": [1]})
+    lake.file("a.parquet", {"x": [2]})
+    lake.index(MinMax("x"))
+    frame = lake.table(format="parquet", options={"IGNOREmissingFiles": "TRUE"}).read("snapshot")
+    path.unlink()
+    assert [row.x for row in frame.collect()] == [2]
+
+
+def test_a_changed_file_may_be_cut_otherwise(lake: Lake) -> None:
+    """Of the version in the index it is known that it gives the same rows, however it is cut."""
+    lake.text("a.csv", "x,1\n" * 1_250)
+    lake.text("b.csv", "y,2\n" * 3_750)
+    schema = "a string, s string"
+    frame = lake.index(ValueList("a"), format="csv", schema=schema).read("snapshot").where("a = 'x'")
+    with settings_of(lake.spark, {"spark.sql.files.minPartitionNum": "2", "spark.sql.files.openCostInBytes": str(1 << 10)}):
+        assert frame.where("true").count() == 1_250
+        assert [scan.files_read for scan in lake.skipping.report().scans] == [1]
+        marked = "\ufeffx,1\n" * 1_250  # in the first line of a part the mark is none
+        lake.text("a.csv", marked)
+        plain = lake.spark.read.csv(str(lake.folder), schema).where("a = 'x'")
+        with lake.skipping.disabled():
+            expected = plain.count()
+        assert frame.where("true").count() == expected
+        assert [scan.files_read for scan in lake.skipping.report().scans] == [2]
+
+
+def test_files_that_are_asked_for_at_once(lake: Lake) -> None:
+    """As those of an object store are; a path without a scheme is of whatever file system is the default."""
+    paths = [lake.file(f"{i}.parquet", {"x": list(range(10**i))}) for i in range(4)]
+    gateway: Any = lake.spark.sparkContext._gateway
+    java = gateway.jvm
+    files_now = load(gateway, "data_skip", SOURCES).getClassLoader().loadClass("data_skip.FilesNow")
+    (of,) = (method for method in files_now.getMethods() if method.getName() == "of")
+    asked = java.java.util.ArrayList()
+    for path in (*paths, lake.folder / "gone", lake.folder):
+        asked.add(java.org.apache.hadoop.fs.Path(str(path)))
+    values = gateway.new_array(java.Object, 2)
+    values[0], values[1] = asked, java.org.apache.hadoop.conf.Configuration()
+    found = of.invoke(None, values)
+    assert [None if file is None else file.getLen() for file in found] == [*(path.stat().st_size for path in paths), None, None]
+
+
+def test_a_file_that_is_back_again_and_again() -> None:
+    file = FileKey("a", 1, 1)
+    known: dict[FileKey, int] = {}
+    for generation in range(6):
+        listed = {file} if generation % 2 == 0 else set()
+        assert changes(known, listed, lambda listed=listed: listed) == {file: generation}
+        known[file] = generation
+        assert changes(known, listed, lambda listed=listed: listed) == {}
