@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import indexing
 from data_skip.building.generations import changes
-from data_skip.planning import bounded
+from data_skip.planning import bounded, callback
 from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
 from data_skip.store import FileKey
@@ -237,3 +238,44 @@ def test_a_file_that_is_back_again_and_again() -> None:
         assert changes(known, listed, lambda listed=listed: listed) == {file: generation}
         known[file] = generation
         assert changes(known, listed, lambda listed=listed: listed) == {}
+
+
+@pytest.mark.parametrize("run", [lambda frame: frame.rdd.count(), lambda frame: len(frame.collect())])
+def test_all_scans_of_a_query_that_is_no_execution_read_one_version(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, run: Callable[[DataFrame], int]
+) -> None:
+    """As of `rdd`, `foreach` and `foreachPartition`, which Spark runs without a number of their own."""
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    one, other = table.read("snapshot"), table.read("snapshot")
+    pairs = one.selectExpr("x AS a").crossJoin(other.where("x > (SELECT -1)").selectExpr("x + 0 AS b"))
+    last, asked = callback._last_snapshot, []
+
+    def refreshed(root: str, java: Any, catalog: Any) -> str:
+        told = last(root, java, catalog)
+        if not asked:
+            asked.append(root)
+            lake.file("b.parquet", {"x": [2]})
+            beside = threading.Thread(target=table.refresh)
+            beside.start()
+            beside.join()
+        return told
+
+    monkeypatch.setattr(callback, "_last_snapshot", refreshed)
+    assert run(pairs) == 1 and asked
+    assert run(pairs.where("true")) == 4
+    with lake.skipping.disabled():
+        assert run(pairs.where("a > 0")) == 4
+
+
+def test_what_a_query_was_given_is_forgotten_when_it_ends(lake: Lake) -> None:
+    """Each version that is kept is one of all files of a table."""
+    lake.file("a.parquet", {"x": [1]})
+    frame = lake.index(MinMax("x")).read("snapshot")
+    gateway: Any = lake.spark.sparkContext._gateway
+    known = load(gateway, "data_skip", SOURCES).getClassLoader().loadClass("data_skip.KnownFiles")
+    queries = known.getMethod("queries", gateway.new_array(gateway.jvm.Class, 0))
+    for _ in range(3):
+        assert frame.where("x = 1").count() == 1
+    lake.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    assert queries.invoke(None, gateway.new_array(gateway.jvm.Object, 0)) == 0

@@ -13,9 +13,12 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 
@@ -28,8 +31,8 @@ public final class KnownFiles {
   private static final int KEPT = 16;
   private static final Map SNAPSHOTS = Collections.synchronizedMap(new Recent(KEPT));
 
-  private static final int MOST_QUERIES = 256;
-  private static final Map PINNED = Collections.synchronizedMap(new Recent(MOST_QUERIES)); // by the query
+  private static final int MOST_QUERIES = 4096; // that run at once
+  private static final Map GIVEN = Collections.synchronizedMap(new Recent(MOST_QUERIES)); // by the query, a Map
 
   private static SparkContext running;
 
@@ -84,11 +87,15 @@ public final class KnownFiles {
   public static synchronized void whileRunning(final SparkContext context) {
     if (running == context) return;
     SNAPSHOTS.clear();
-    PINNED.clear();
+    GIVEN.clear();
     running = context;
     context.addSparkListener(new SparkListener() {
       public void onApplicationEnd(SparkListenerApplicationEnd end) {
         stopped(context);
+      }
+
+      public void onOtherEvent(SparkListenerEvent event) {
+        if (event instanceof SparkListenerSQLExecutionEnd) GIVEN.remove(Long.toString(((SparkListenerSQLExecutionEnd) event).executionId()));
       }
     });
   }
@@ -96,19 +103,22 @@ public final class KnownFiles {
   private static synchronized void stopped(SparkContext context) {
     if (running != context) return;
     SNAPSHOTS.clear();
-    PINNED.clear();
+    GIVEN.clear();
     running = null;
   }
 
-  /** What a query was given of a table before; null where it was given nothing. */
-  public static Object pinned(String key) {
-    return PINNED.get(key);
+  /** What a query was given of tables, and is given from now on, by the table: kept as long as it runs. */
+  public static Map givenTo(String query) {
+    synchronized (GIVEN) {
+      Map given = (Map) GIVEN.get(query);
+      if (given == null) GIVEN.put(query, given = new ConcurrentHashMap());
+      return given;
+    }
   }
 
-  /** What a query is given of a table from now on: the first that anyone of its threads had for it. */
-  public static Object pin(String key, Object first) {
-    Object before = PINNED.putIfAbsent(key, first);
-    return before == null ? first : before;
+  /** How many queries are known to run. */
+  public static int queries() {
+    return GIVEN.size();
   }
 
   /** How many snapshots are kept. */
