@@ -24,6 +24,7 @@ from data_skip.building.source import (
     frame_of,
     frame_of_one,
     is_in_catalog,
+    refuse_columns_of_one,
     root_of,
     state_of,
 )
@@ -145,26 +146,20 @@ class Table:
             raise DataSkipError(
                 f"{self.name} is a table of the catalog, which says itself what its files are; give its folder, {self.root}"
             )
+        refuse_columns_of_one(self._spark, self._source)
         snapshot = self._snapshot()
+        if seconds is not None and snapshot is not None and snapshot.definitions:
+            self._catalog.bounded.setdefault((self.root, freshness), Bounded(seconds, self.refresh)).bring_up_to_date()
+            snapshot = self._snapshot()
         if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
             advice = "refresh()" if snapshot and snapshot.definitions else "create_index(...)"
             raise DataSkipError(f"no index of {self.name} says which files it has; {advice} makes one that does")
         with _store_errors():
-            first = snapshot.first(self._is_recursive())
-        if first is None:
-            raise DataSkipError(f"{self.name} has no files with rows, by its index; refresh() brings that up to date")
-        frame = frame_of_one(self._spark, self._jvm, self._source, self.root, first)
-        if seconds is not None:
-            self._catalog.bounded.setdefault((self.root, freshness), Bounded(seconds, self.refresh))
+            frame = frame_of_one(self._spark, self._jvm, self._source, self.root, snapshot)
         try:
             return self._jvm.of_snapshot(frame, self.root, freshness, self._source.schema)
         except SPARK_ERRORS as error:
             raise DataSkipError(f"{self.name} cannot be read by the files of its index: {first_line(error)}") from error
-
-    def _is_recursive(self) -> bool:
-        return any(
-            option.lower() == "recursivefilelookup" and str(value).lower() == "true" for option, value in self._source.options.items()
-        )
 
     def create_index(self, *indexes: Index, progress: bool = False, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.
@@ -348,7 +343,7 @@ class Table:
             target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below)
             return index_files(target, state, bindings, current or set(), files_per_commit, progress)
 
-    def _files_below(self) -> set[FileKey | None]:
+    def _files_below(self) -> set[FileKey]:
         return files_below(self._spark, self._jvm, self.root)
 
     def _snapshot(self) -> Snapshot | None:

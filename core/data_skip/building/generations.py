@@ -8,9 +8,7 @@ from collections.abc import Set as AbstractSet
 from data_skip.store import FileKey
 
 
-def changes(
-    known: Mapping[FileKey, int], listed: AbstractSet[FileKey], below: Callable[[], AbstractSet[FileKey | None]]
-) -> dict[FileKey, int]:
+def changes(known: Mapping[FileKey, int], listed: AbstractSet[FileKey], below: Callable[[], AbstractSet[FileKey]]) -> dict[FileKey, int]:
     """The generation (see store/delta.py) of each file version that is new, is gone, or is back.
 
     known: the generation of each that the index has. below: lists all files below the table's root, and is asked only where some seem gone:

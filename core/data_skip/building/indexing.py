@@ -58,9 +58,10 @@ def index_files(
     report.files_current = sum(key in current for key in keys)
     report.files_too_recent = len(too_recent - current)
     with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
+        before = target
         for chunk in _chunks(wanted, files_per_commit):
             target = _index_some(target, state, listing, keys, chunk, bindings, report)
-    _agree(target, state, bindings)
+    _agree(target, state, bindings, target.version if target is before else None)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -94,7 +95,7 @@ def _index_some(
     report.files_unreadable += len(unchanged) - len(chosen)
     report.files_too_recent += int(wanted.sum()) - len(unchanged)
     rows = {key: found.get(i, Collected(records=[None] * len(bindings))) for key, i in chosen}
-    listed = {key for key in (after if wanted.any() else keys) if key is not None}
+    listed = after if wanted.any() else {key for key in keys if key is not None} | state.beside()
     generations = {key: target.known.get(key, 0) for key in rows} | changes(target.known, listed, target.below)
     if not (generations or target.new or not target.lists):
         return target
@@ -104,20 +105,20 @@ def _index_some(
     return replace(target, new=False, lists=True, version=(target.version or 0) + 1, known={**target.known, **generations})
 
 
-def _agree(target: Target, state: TableState, bindings: Sequence[Binding]) -> None:
+def _agree(target: Target, state: TableState, bindings: Sequence[Binding], read: int | None) -> None:
     """What the index says of files that are gone, or back, is as of a listing that was made after all that it says.
 
-    Whoever else has written meanwhile, so that its last version is not the target's, may have listed the table before or after.
+    read: its version before the table was listed; None where something was written since, as of a listing that is older, perhaps, than
+    that of another refresh, which found nothing to write.
     """
     for _ in range(_TRIES):
         last = target.store.snapshot()
-        if last is None or last.version == target.version or not any(binding.index.column in last.definitions for binding in bindings):
+        if last is None or last.version == read or not any(binding.index.column in last.definitions for binding in bindings):
             return
-        said = changes(last.generation_of(), {key for key in state.list_again() if key is not None}, target.below)
+        said = changes(last.generation_of(), state.list_again(), target.below)
         if not said:
             return
         _commit(target, {}, said, bindings, IndexReport(target.name, []))
-        target = replace(target, version=last.version + 1)
 
 
 def sample_of(state: TableState, jvm: Jvm) -> Sample:

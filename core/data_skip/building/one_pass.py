@@ -50,7 +50,7 @@ class Target:
     known: Mapping[FileKey, int]
     version: int | None
     lists: bool
-    below: Callable[[], set[FileKey | None]]
+    below: Callable[[], set[FileKey]]
 
 
 def collect_files(

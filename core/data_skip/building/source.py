@@ -14,13 +14,13 @@ from data_skip.files.listing import Listing
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
-from data_skip.store import FileKey, Places, StoreError
+from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.reader import AS_PARQUET, BY_POSITION, SUPPORTED_FORMATS
+from data_skip.store.snapshot import SUMMARIES
 
 _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")
 _WITH_SCHEMA = ("parquet", "orc", "avro", "geoparquet", "text")  # formats of which one file tells the columns
 _MERGING = ("parquet", "orc", "geoparquet")  # but these of all, where the reader is told to merge what files say
-_SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the columns of Parquet before all others
 _ANY = "data_skip_any string"  # a schema that every format takes
 
 
@@ -75,21 +75,36 @@ def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
         raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{hint}") from error
 
 
-def frame_of_one(spark: SparkSession, jvm: Jvm, source: TableSource, root: str, file: str) -> DataFrame:
-    """One file of the table of a path, with the columns of its folders: nothing is listed. DataSkipError where that cannot be told."""
-    format_ = (source.format or str(spark.conf.get("spark.sql.sources.default"))).lower()
+def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:
+    """DataSkipError for a table of which one file does not tell the columns, or that is of some of the files in its folder."""
+    format_ = _format(spark, source)
     if chosen := [option for option in source.options if option.lower() in _CHOOSE_FILES]:
         raise DataSkipError(f"{chosen[0]} chooses files: {source.name!r} by its index has the files of that; leave it out")
     if source.schema is None and format_ not in _WITH_SCHEMA:
         raise DataSkipError(f"the columns of {format_} are found by reading all files; to read the files of the index give schema=...")
     if source.schema is None and _merges(spark, source, format_):
         raise DataSkipError("mergeSchema=true finds columns by reading all files; to read the files of the index give schema=...")
-    if source.schema is None and format_ in AS_PARQUET and jvm.holds_any(root, *_SUMMARIES):
+
+
+def frame_of_one(spark: SparkSession, jvm: Jvm, source: TableSource, root: str, snapshot: Snapshot) -> DataFrame:
+    """One listed file of the table of a path, with the columns of its folders: nothing is listed. DataSkipError where there is none."""
+    summarised = source.schema is None and _format(spark, source) in AS_PARQUET
+    if summarised and (snapshot.has_summary or jvm.holds_any(root, *SUMMARIES)):
         raise DataSkipError(
-            f"{source.name!r} has a summary of its columns ({' or '.join(_SUMMARIES)}); to read the files of the index give schema=..."
+            f"{source.name!r} has a summary of its columns ({' or '.join(SUMMARIES)}); to read the files of the index give schema=..."
         )
+    recursive = any(option.lower() == "recursivefilelookup" and str(value).lower() == "true" for option, value in source.options.items())
+    if (file := snapshot.first(recursive)) is None:
+        raise DataSkipError(f"{source.name} has no files with rows, by its index; refresh() brings that up to date")
     options = {"basePath": unquote(root), "__globPaths__": "false", **source.options}
-    return frame_of(spark, replace(source, name=unquote(f"{root}/{file}"), options=options))
+    try:
+        return frame_of(spark, replace(source, name=unquote(f"{root}/{file}"), options=options))
+    except DataSkipError as error:
+        raise DataSkipError(f"{error}; if it is gone, refresh() of {source.name} brings the index up to date") from error
+
+
+def _format(spark: SparkSession, source: TableSource) -> str:
+    return (source.format or str(spark.conf.get("spark.sql.sources.default"))).lower()
 
 
 def _merges(spark: SparkSession, source: TableSource, format_: str) -> bool:
@@ -110,31 +125,40 @@ class TableState:
     def list(self) -> tuple[Listing, list[FileKey | None]]:
         """The listing and the identity of each file, by its path relative to the root; None for one that lies elsewhere."""
         listing = Listing.now(self.scan)
-        start = f"{self.root}/"
-        pairs = zip(listing.paths, listing.identities, strict=True)
-        keys = [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
-        return listing, keys
+        return listing, _keys(listing, self.root)
 
-    def list_again(self) -> set[FileKey | None]:
-        """The identity of each file now. Of columns Spark is not asked again: that may be a job, or a pass over all text.
+    def beside(self) -> set[FileKey]:
+        """The files that Spark does not read, but takes columns or the types of partitions from: empty ones, and some in no partition."""
+        return {key for key in _keys(Listing.beside(self.scan), self.root) if key is not None}
+
+    def list_again(self) -> set[FileKey]:
+        """The identity of each file now, and of those beside.
+
+        Of columns Spark is not asked again: that may be a job, or a pass over all text.
 
         DataSkipError where Spark cannot list the files any more.
         """
         try:
             self.scan.refresh()
-            return set(self.list()[1])
+            return {key for key in self.list()[1] if key is not None} | self.beside()
         except SPARK_ERRORS as error:
             raise DataSkipError(f"the files of {self.root} cannot be listed: {first_line(error)}") from error
 
 
-def files_below(spark: SparkSession, jvm: Jvm, root: str) -> set[FileKey | None]:
+def _keys(listing: Listing, root: str) -> list[FileKey | None]:
+    start = f"{root}/"
+    pairs = zip(listing.paths, listing.identities, strict=True)
+    return [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
+
+
+def files_below(spark: SparkSession, jvm: Jvm, root: str) -> set[FileKey]:
     """The identity of each file below a root: of those, too, that the options, the catalog or the partitions of a table leave out.
 
     DataSkipError where Spark cannot list them.
     """
     options = {"recursiveFileLookup": "true", "__globPaths__": "false"}  # the second: a name with brackets is a name
     state = state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))  # which lists them
-    return set(state.list()[1])
+    return {key for key in state.list()[1] if key is not None} | state.beside()
 
 
 def root_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> str:

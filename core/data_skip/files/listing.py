@@ -34,6 +34,11 @@ class Listing:
         return cls(scan.java.listing(), scan)
 
     @classmethod
+    def beside(cls, scan: Scan) -> Listing:
+        """The files that Spark lists for a scan, and looks at for columns and the types of partitions, but does not read."""
+        return cls(scan.java.beside(), scan)
+
+    @classmethod
     def of(cls, java: Any, told: str) -> Listing:
         """A Listing of the JVM, with the scan that it is of, and what SkippingFileIndex.told tells of both; "": it is asked for."""
         of_listing, _, of_scan = (told or str(java.scan().told(java))).partition("\n")

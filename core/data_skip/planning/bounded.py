@@ -35,16 +35,16 @@ class Bounded:
 
         DataSkipError where it cannot be brought up to date.
         """
-        age = time.monotonic() - self._as_of
-        if age <= self._seconds:
-            return
-        with self._lock:
-            running = self._running
-            if running is None:
-                # Spark runs no query from within a callback, on the thread that plans another one: that is done on a thread of its own.
-                running = self._running = Thread(target=self._run, daemon=True, name="data-skip refresh")
-                running.start()
-        if age > 2 * self._seconds:
+        now = time.monotonic()
+        while (age := now - self._as_of) > self._seconds:  # again, where what another query waits for began too long ago
+            with self._lock:
+                running = self._running
+                if running is None:
+                    # Spark runs no query from within a callback, on the thread that plans another one: that is done on a thread of its own.
+                    running = self._running = Thread(target=self._run, daemon=True, name="data-skip refresh")
+                    running.start()
+            if age <= 2 * self._seconds:
+                return
             running.join()
             if self._error is not None:
                 raise DataSkipError(f"it is older than {self._seconds:g} s and cannot be refreshed: {self._error}") from self._error

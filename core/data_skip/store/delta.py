@@ -10,7 +10,8 @@
     ...
 
 A generation only grows: the largest of a version's rows counts, so the order of commits does not matter. A file that is
-there and cannot be collected yet has a row as well: the last snapshot is a listing of the table.
+there and cannot be collected yet has a row as well, and so has one that Spark lists but does not read, as an empty one: it takes the
+types of partitions, or the columns, of it. So the last snapshot is a listing of the table.
 
 Append-only. A record belongs to one version of a file (path, size, modification time): a file that changed has no record
 until it is collected again, and the old row is dead. So two writers never overwrite each other; where rows for the same

@@ -32,6 +32,8 @@ KEYS = [
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 _MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
 _MOST_COMPANIONS = 100
+SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the columns of Parquet before all others
+_SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
 ADVICE = "delete the folder and create the index again"
 
 
@@ -100,12 +102,19 @@ class Snapshot:
         paths, there = self.keys()["path"], self.listed & (self.sizes > 0)
         if not there.all():
             paths = paths.filter(pa.array(there))
-        slashed, assigned, escaped = (any(letter in part for part in _parts(paths)) for letter in (b"/", b"=", b"%"))
-        if not recursive and slashed and not (assigned and pc.any(pc.match_substring_regex(paths, "=.*/")).as_py()):
+        if _has_summary(paths):
+            paths = paths.filter(pc.invert(pc.match_substring_regex(paths, _SUMMARY)))
+        partitioned = _any_has(paths, b"=") and pc.any(pc.match_substring_regex(paths, "=.*/")).as_py()
+        if not recursive and not partitioned and _any_has(paths, b"/"):
             paths = paths.filter(pc.invert(pc.match_substring(paths, "/")))
-        if not escaped and all(part.isascii() for part in _parts(paths)):
+        if not _any_has(paths, b"%") and all(part.isascii() for part in _parts(paths)):
             return pc.min(paths).as_py()
         return min(paths.to_pylist(), key=lambda path: unquote(path).encode("utf-16-be"), default=None)  # as Java compares names
+
+    @property
+    def has_summary(self) -> bool:
+        """Whether one of the listed files, in whatever folder, is a summary of the columns of all."""
+        return _has_summary(self.keys()["path"].filter(pa.array(self.listed)))
 
     def keys(self) -> pa.Table:
         """The path, size and modification time of each file version. StoreError where they cannot be read any more."""
@@ -185,12 +194,20 @@ class Snapshot:
         return values.take(pa.array(winner, mask=winner < 0))
 
 
-def _parts(strings: pa.ChunkedArray) -> Iterator[bytes]:
-    """All characters of some strings, a million at a time: to look through them so takes less than to ask of each."""
+def _has_summary(paths: pa.ChunkedArray) -> bool:
+    return _any_has(paths, b"_metadata") and bool(pc.any(pc.match_substring_regex(paths, _SUMMARY)).as_py())
+
+
+def _any_has(strings: pa.ChunkedArray, word: bytes) -> bool:
+    return any(word in part for part in _parts(strings, len(word) - 1))
+
+
+def _parts(strings: pa.ChunkedArray, more: int = 0) -> Iterator[bytes]:
+    """All characters of some strings, a million and some more at a time: to look through them so takes less than to ask of each."""
     for chunk in strings.chunks:
         _, text = text_of(chunk)
         for start in range(0, len(text), 1 << 20):
-            yield text[start : start + (1 << 20)].tobytes()
+            yield text[start : start + (1 << 20) + more].tobytes()
 
 
 def _with_long_offsets(type_: pa.DataType) -> pa.DataType:

@@ -32,7 +32,8 @@ public final class FilesNow {
         Callable ask = new Callable() {
           public Object call() throws IOException {
             try {
-              found[place] = path.getFileSystem(configuration).getFileStatus(path);
+              FileStatus now = path.getFileSystem(configuration).getFileStatus(path);
+              found[place] = now.isDirectory() ? null : now;
             } catch (FileNotFoundException gone) {
               found[place] = null;
             }

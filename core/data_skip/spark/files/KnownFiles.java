@@ -13,9 +13,12 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 
@@ -28,8 +31,8 @@ public final class KnownFiles {
   private static final int KEPT = 16;
   private static final Map SNAPSHOTS = Collections.synchronizedMap(new Recent(KEPT));
 
-  private static final int MOST_QUERIES = 256;
-  private static final Map PINNED = Collections.synchronizedMap(new Recent(MOST_QUERIES)); // by the query
+  private static final int MOST_QUERIES = 4096; // that run at once
+  private static final Map GIVEN = Collections.synchronizedMap(new Recent(MOST_QUERIES)); // by the query, a Map
 
   private static SparkContext running;
 
@@ -84,11 +87,15 @@ public final class KnownFiles {
   public static synchronized void whileRunning(final SparkContext context) {
     if (running == context) return;
     SNAPSHOTS.clear();
-    PINNED.clear();
+    GIVEN.clear();
     running = context;
     context.addSparkListener(new SparkListener() {
       public void onApplicationEnd(SparkListenerApplicationEnd end) {
         stopped(context);
+      }
+
+      public void onOtherEvent(SparkListenerEvent event) {
+        if (event instanceof SparkListenerSQLExecutionEnd) GIVEN.remove(Long.toString(((SparkListenerSQLExecutionEnd) event).executionId()));
       }
     });
   }
@@ -96,19 +103,22 @@ public final class KnownFiles {
   private static synchronized void stopped(SparkContext context) {
     if (running != context) return;
     SNAPSHOTS.clear();
-    PINNED.clear();
+    GIVEN.clear();
     running = null;
   }
 
-  /** What a query was given of a table before; null where it was given nothing. */
-  public static Object pinned(String key) {
-    return PINNED.get(key);
+  /** What a query was given of tables, and is given from now on, by the table: kept as long as it runs. */
+  public static Map givenTo(String query) {
+    synchronized (GIVEN) {
+      Map given = (Map) GIVEN.get(query);
+      if (given == null) GIVEN.put(query, given = new ConcurrentHashMap());
+      return given;
+    }
   }
 
-  /** What a query is given of a table from now on: the first that anyone of its threads had for it. */
-  public static Object pin(String key, Object first) {
-    Object before = PINNED.putIfAbsent(key, first);
-    return before == null ? first : before;
+  /** How many queries are known to run. */
+  public static int queries() {
+    return GIVEN.size();
   }
 
   /** How many snapshots are kept. */
@@ -152,18 +162,28 @@ public final class KnownFiles {
     return root + new String(path(slot), StandardCharsets.UTF_8);
   }
 
-  /** The places of the listed files, a row a folder. */
+  /**
+   * The places of the listed files, a row a folder: of its files with rows, or, where it has none, of one without. A file whose name may say
+   * that it is no data has a row of its own, so that Spark tells whether it is.
+   */
   public int[][] byFolder() {
     Map folders = new LinkedHashMap(); // by its path, the places of its files
+    Map empty = new LinkedHashMap(); // by its path, a place: Spark reads no empty files, but takes the types of partitions from their folders
     int last = 0;
     int lastLength = -1;
     IntBuffer inside = null;
     byte[] folder = null;
     for (int slot = 0; slot < count; slot++) {
-      if (listed.get(slot) == 0 || size(slot) == 0) continue; // Spark reads no empty files
+      if (listed.get(slot) == 0) continue;
       int start = start(slot);
-      int end = start(slot + 1);
+      int stop = start(slot + 1);
+      int end = stop;
       while (end > start && paths.get(end - 1) != '/') end--;
+      if (end < stop && (paths.get(end) == '_' || paths.get(end) == '.')) end = stop;
+      if (size(slot) == 0) {
+        empty.putIfAbsent(ByteBuffer.wrap(bytes(start, end)), new Integer(slot));
+        continue;
+      }
       if (end - start != lastLength || !isSame(start, last, lastLength)) {
         folder = bytes(start, end);
         inside = (IntBuffer) folders.get(ByteBuffer.wrap(folder));
@@ -173,11 +193,13 @@ public final class KnownFiles {
       if (inside == null || !inside.hasRemaining()) folders.put(ByteBuffer.wrap(folder), inside = larger(inside));
       inside.put(slot);
     }
-    int[][] result = new int[folders.size()][];
+    empty.keySet().removeAll(folders.keySet());
+    int[][] result = new int[folders.size() + empty.size()][];
     java.util.Iterator all = folders.values().iterator();
+    java.util.Iterator others = empty.values().iterator();
     for (int i = 0; i < result.length; i++) {
-      IntBuffer filled = (IntBuffer) all.next();
-      result[i] = Arrays.copyOf(filled.array(), filled.position());
+      IntBuffer filled = all.hasNext() ? (IntBuffer) all.next() : null;
+      result[i] = filled == null ? new int[] {((Integer) others.next()).intValue()} : Arrays.copyOf(filled.array(), filled.position());
     }
     return result;
   }

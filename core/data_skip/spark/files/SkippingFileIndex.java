@@ -7,7 +7,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.InternalRow$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -16,8 +18,11 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.FilePartition$;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.StructType;
@@ -183,6 +188,27 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
       if (onPartitionsOnly((Expression) parts.get(i))) partitionFilters.add(parts.get(i));
     }
     return new Listing(this, session(), files(Plans.seq(partitionFilters), Plans.noFilters()));
+  }
+
+  /**
+   * The files at which Spark looks for columns and for the types of partitions, and which it does not read: empty ones, and those that lie
+   * outside of all partitions.
+   */
+  public Listing beside() {
+    List unread = new ArrayList();
+    if (wrapped instanceof PartitioningAwareFileIndex) {
+      scala.collection.immutable.Seq all = ((PartitioningAwareFileIndex) wrapped).allFiles();
+      ListedFiles read = files(Plans.noFilters(), Plans.noFilters());
+      HashSet paths = new HashSet();
+      if (all.size() > read.count()) for (int i = 0; i < read.count(); i++) paths.add(read.path(i));
+      scala.collection.Iterator each = all.size() > read.count() ? all.iterator() : scala.collection.Iterator$.MODULE$.empty();
+      while (each.hasNext()) {
+        FileStatus file = (FileStatus) each.next();
+        if (!paths.contains(file.getPath())) unread.add(new FileStatusWithMetadata(file, scala.collection.immutable.Map$.MODULE$.empty()));
+      }
+    }
+    PartitionDirectory one = new PartitionDirectory(InternalRow$.MODULE$.empty(), Plans.seq(unread));
+    return new Listing(this, session(), new ListedFiles.BySpark(Plans.seq(Collections.singletonList(one))));
   }
 
   /** What the wrapped FileIndex lists. */

@@ -3,12 +3,17 @@ package data_skip;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FileSourceConstantMetadataAttribute$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -20,16 +25,58 @@ import org.apache.spark.sql.types.StructType;
 public final class SnapshotFileIndex implements FileIndex {
   private static final int TRIES = 20; // to be handed a snapshot that those of other tables may push out at once
 
+  private static volatile boolean used = false; // whether any was made: else no plan is looked through for one
+
   private final SnapshotTable table;
   private final BiFunction python;
   private final StructType partitionSchema;
+  private final Map given; // to the query that it stands in, where that is no execution of Spark's, as of `rdd`; null in others
   private volatile SnapshotVersion last;
 
   /** @param schema of the user, by which the values of partitions are read. */
   public SnapshotFileIndex(SnapshotTable table, scala.Option schema, BiFunction python) {
     this.table = table;
     this.python = python;
+    this.given = null;
+    used = true;
     this.partitionSchema = current(schema).folders.partitionSchema();
+  }
+
+  private SnapshotFileIndex(SnapshotFileIndex other, Map given) {
+    this.table = other.table;
+    this.python = other.python;
+    this.partitionSchema = other.partitionSchema;
+    this.last = other.last;
+    this.given = given;
+  }
+
+  /** A plan, if it is optimised outside of Spark's executions, with the files of all its scans of a table as of one version. */
+  public static LogicalPlan ofOneVersion(LogicalPlan plan) {
+    if (!used) return plan;
+    final Map[] given = new Map[1];
+    return (LogicalPlan) plan.transformUpWithSubqueries(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object node) {
+            return of(node) != null;
+          }
+
+          public Object applyOrElse(Object node, scala.Function1 otherwise) {
+            SnapshotFileIndex files = of(node);
+            if (files == null) return otherwise.apply(node);
+            if (given[0] == null) given[0] = files.given == null ? new ConcurrentHashMap() : files.given;
+            return files.given == given[0] ? node : Plans.withLocation((LogicalRelation) node, new SnapshotFileIndex(files, given[0]));
+          }
+        });
+  }
+
+  private static SnapshotFileIndex of(Object node) {
+    if (!(node instanceof LogicalRelation) || !(((LogicalRelation) node).relation() instanceof HadoopFsRelation)) return null;
+    FileIndex location = ((HadoopFsRelation) ((LogicalRelation) node).relation()).location();
+    return location instanceof SnapshotFileIndex && ((SnapshotFileIndex) location).query() == null ? (SnapshotFileIndex) location : null;
+  }
+
+  private String query() {
+    return table.session.sparkContext().getLocalProperty("spark.sql.execution.id");
   }
 
   /** Python asks before it hands over the files of a snapshot. */
@@ -65,12 +112,12 @@ public final class SnapshotFileIndex implements FileIndex {
 
   /** The last version of the index; all scans of a query are given the same one, whatever is refreshed meanwhile. */
   private Named named() {
-    String query = table.session.sparkContext().getLocalProperty("spark.sql.execution.id");
-    String key = query + " " + System.identityHashCode(table.session) + " " + table.contract + " " + table.uri;
-    Object pinned = query == null ? null : KnownFiles.pinned(key);
-    if (pinned != null) return (Named) pinned;
-    Named named = asked();
-    return query == null ? named : (Named) KnownFiles.pin(key, named);
+    String query = query();
+    Map known = query == null ? given : KnownFiles.givenTo(query);
+    if (known == null) return asked();
+    String key = System.identityHashCode(table.session) + " " + table.contract + " " + table.uri;
+    if (!known.containsKey(key)) known.putIfAbsent(key, asked());
+    return (Named) known.get(key);
   }
 
   private Named asked() {
@@ -155,7 +202,7 @@ public final class SnapshotFileIndex implements FileIndex {
   public boolean equals(Object other) {
     if (!(other instanceof SnapshotFileIndex)) return false;
     SnapshotFileIndex that = (SnapshotFileIndex) other;
-    return table.equals(that.table) && python == that.python && partitionSchema.equals(that.partitionSchema);
+    return table.equals(that.table) && python == that.python && given == that.given && partitionSchema.equals(that.partitionSchema);
   }
 
   public int hashCode() {

@@ -29,7 +29,7 @@ public final class SnapshotVersion {
     FileStatus[] standing = new FileStatus[files.length];
     for (int i = 0; i < files.length; i++) {
       Path first = SnapshotTable.path(known.uri(files[i][0]));
-      standing[i] = new FileStatus(1, false, 1, 1, 0, first);
+      standing[i] = new FileStatus(Math.min(1, known.size(files[i][0])), false, 1, 1, 0, first);
       folderOfFirst.put(first, new Integer(i));
       for (int j = 0; j < files[i].length; j++) bytes += known.size(files[i][j]);
     }

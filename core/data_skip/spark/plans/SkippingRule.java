@@ -51,7 +51,8 @@ public final class SkippingRule extends Rule {
     return "data_skip.SkippingRule";
   }
 
-  public TreeNode apply(TreeNode plan) {
+  public TreeNode apply(TreeNode given) {
+    TreeNode plan = given instanceof Subquery ? given : SnapshotFileIndex.ofOneVersion((LogicalPlan) given);
     if (!UserSettings.enabled(org.apache.spark.sql.internal.SQLConf.get())) return leftAlone(plan);
     if (plan instanceof Subquery) return plan; // Spark optimises it first by itself; it is rewritten with the plan that it stands in
     WeakReference made = (WeakReference) last.get();
