@@ -61,7 +61,10 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm) -> Binding:
     if why := unsure(reader) or why_unsteady_as_read(expressions, reader):
         raise DataSkipError(f"{index} cannot be built: {why}")
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
-    return Binding(index, definition, _record_type(index, types))
+    try:
+        return Binding(index, definition, _record_type(index, types))
+    except PySparkException as error:  # as of an interval of months and days
+        raise DataSkipError(f"{index} cannot be built: {first_line(error)}") from error
 
 
 def _record_type(index: Index, types: Sequence[DataType]) -> pa.DataType:

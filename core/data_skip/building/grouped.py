@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column as Values
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -18,9 +19,10 @@ from pyspark.sql import functions as F
 from data_skip.building.binding import Binding
 from data_skip.building.collect import COUNT, HELD, TOLD, WHOLE, expressions_of, named, takes_distinct
 from data_skip.data_types import FRACTIONAL, is_ordered
-from data_skip.expression import Call, columns_of
+from data_skip.expression import Call, columns_of, decode
 from data_skip.index import Index
 from data_skip.spark.errors import SPARK_ERRORS, is_cancelled
+from data_skip.spark.jvm import Jvm
 
 LEAST_BYTES = 1 << 26  # of files that are worth looking at some before: that is two jobs more
 MOST_FILES, SMALL_PART = 4, 1 / 16  # that are looked at: so many, of so many of all bytes
@@ -67,7 +69,7 @@ def _is_ours(name: str) -> bool:
 
 
 def worth_it(
-    bindings: Sequence[Binding], sizes: Mapping[int, int], sample: Callable[[Sequence[int]], DataFrame], number: str
+    bindings: Sequence[Binding], sizes: Mapping[int, int], sample: Callable[[Sequence[int]], DataFrame], number: str, jvm: Jvm
 ) -> Grouping | None:
     """By what to group; None where rows are better told as they are.
 
@@ -77,11 +79,13 @@ def worth_it(
     offered = candidates(bindings) if chosen else []
     if not offered:
         return None
-    keys = [_keys(grouping, bindings) for grouping in offered]
     try:
-        different = [F.approx_count_distinct(F.xxhash64(named(number), *columns)) for columns in keys]
         frame = sample(chosen)
-        if frame.sparkSession.conf.get("spark.sql.retainGroupColumns") != "true":  # a setting of old: groups would have no values
+        offered = [grouping for grouping in offered if not grouping.columns or _same_from(grouping.columns, frame, bindings, jvm)]
+        keys = [_keys(grouping, bindings) for grouping in offered]
+        different = [F.approx_count_distinct(F.xxhash64(named(number), *columns)) for columns in keys]
+        with_values = frame.sparkSession.conf.get("spark.sql.retainGroupColumns") == "true"  # a setting of old: else groups have none
+        if not offered or not with_values:
             return None
         counted = frame.where(F.rand() < SHARE).agg(F.count(F.lit(1)), *different).first()
     except SPARK_ERRORS as error:
@@ -92,6 +96,20 @@ def worth_it(
     rows, *counts = counted
     few = (grouping for grouping, count in zip(offered, counts, strict=True) if rows >= LEAST_ROWS and count < FEW * rows)
     return next(few, None)
+
+
+def _same_from(columns: Sequence[str], frame: DataFrame, bindings: Sequence[Binding], jvm: Jvm) -> bool:
+    """Whether all expressions mean the same where there are these columns alone: Spark's optimizer may have found others to matter not."""
+    narrow = frame.select(*map(named, columns))
+    for binding in bindings:
+        for sql, bound in zip(binding.index.inputs, binding.definition.bound_expressions, strict=True):
+            try:
+                tree = jvm.expression(narrow.select(F.expr(sql).alias("expression")))
+            except AnalysisException:
+                return False
+            if tree is None or decode(tree) != bound:
+                return False
+    return True
 
 
 def _some_of(sizes: Mapping[int, int]) -> list[int]:

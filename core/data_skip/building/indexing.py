@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import sleep
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
@@ -59,20 +60,18 @@ def index_files(
     report.files_too_recent = len(too_recent - current)
     with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
         before = target
-        for chunk in _chunks(wanted, files_per_commit):
-            target = _index_some(target, state, listing, keys, chunk, bindings, report)
+        chunks = _chunks(wanted, files_per_commit)
+        for i, chunk in enumerate(chunks):
+            target = _index_some(target, state, listing, keys, chunk, bindings, report, to_come=i < len(chunks) - 1)
     _agree(target, state, bindings, target.version if target is before else None)
     report.seconds = time.perf_counter() - start
     return report
 
 
-def _chunks(wanted: Mask, most: int) -> Iterator[Mask]:
-    """The wanted files, so many at a time; once none, where there are none."""
+def _chunks(wanted: Mask, most: int) -> list[npt.NDArray[np.intp]]:
+    """The places of the wanted files, so many at a time; once none, where there are none."""
     places = np.flatnonzero(wanted)
-    for start in range(0, max(len(places), 1), most):
-        chunk = np.zeros(len(wanted), dtype=bool)
-        chunk[places[start : start + most]] = True
-        yield chunk
+    return [places[start : start + most] for start in range(0, max(len(places), 1), most)]
 
 
 def _index_some(
@@ -80,13 +79,19 @@ def _index_some(
     state: TableState,
     listing: Listing,
     keys: Sequence[FileKey | None],
-    wanted: Mask,
+    places: npt.NDArray[np.intp],
     bindings: Sequence[Binding],
     report: IndexReport,
+    to_come: bool,
 ) -> Target:
-    """Collects and commits the records of some files; returns what the index is from then on."""
+    """Collects and commits the records of the files at some places; returns what the index is from then on. `to_come`: whether more are.
+
+    Nothing is written before some file can be read.
+    """
+    wanted = np.zeros(len(keys), dtype=bool)
+    wanted[places] = True
     unreadable: dict[int, str] = {}
-    found = collect_files(target, state, listing, wanted, bindings, report, unreadable)
+    found = collect_files(target, state, listing, wanted, bindings, report, unreadable, to_come)
     after = state.list_again() if wanted.any() else set()
     if wanted.any() and not after:
         raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
@@ -94,6 +99,8 @@ def _index_some(
     chosen = [(key, i) for key, i in unchanged if i not in unreadable]
     report.files_unreadable += len(unchanged) - len(chosen)
     report.files_too_recent += int(wanted.sum()) - len(unchanged)
+    if to_come and not chosen and not report.files_collected:
+        return target
     rows = {key: found.get(i, Collected(records=[None] * len(bindings))) for key, i in chosen}
     listed = after if wanted.any() else {key for key in keys if key is not None} | state.beside()
     generations = {key: target.known.get(key, 0) for key in rows} | changes(target.known, listed, target.below)

@@ -61,8 +61,12 @@ def collect_files(
     bindings: Sequence[Binding],
     report: IndexReport,
     unreadable: dict[int, str],
+    to_come: bool,
 ) -> dict[int, Collected]:
-    """What is found of the wanted files, by the place of each in the listing: of footers alone, by tasks that read, and by Spark."""
+    """What is found of the wanted files, by the place of each in the listing: of footers alone, by tasks that read, and by Spark.
+
+    `to_come`: whether there are more files: then it is no error if none of these can be read.
+    """
     local = target.jvm.local_files
     found = _lift(listing, wanted, bindings) if local and wanted.sum() <= _LIFTED_HERE else {}
     report.files_lifted += len(found)
@@ -73,6 +77,7 @@ def collect_files(
         by_tasks = _read_directly(state, listing, to_read, asked, report)
 
     def read(files: Mask, of: Sequence[Binding], others: bool) -> dict[int, Collected]:
+        others = others or to_come
         return _read_all_that_can_be(lambda chosen: _read(target, state, listing, chosen, of, report), files, unreadable, report, others)
 
     more = [binding for binding in bindings if binding.index not in asked.indexes]
@@ -174,7 +179,7 @@ def _read(
         listing.keep_only(_only(wanted, places))
         return target.jvm.restricted(state.frame, listing.java, number=number)
 
-    grouping = worth_it(bindings, sizes, sample, number)
+    grouping = worth_it(bindings, sizes, sample, number, target.jvm)
     listing.keep_only(wanted)
     # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
     least = smallest_part(state.frame.sparkSession)

@@ -133,7 +133,7 @@ class Snapshot:
         """
         wanted = list(columns)
         with self._lock:
-            found = {column: self._records[column] for column in wanted if column in self._records}
+            found = {column: kept for column in wanted if (kept := self._records.get(column)) is not None}  # others may be let go meanwhile
             missing = [column for column in wanted if column not in found]
             if missing:
                 rows = self._read(missing)
