@@ -118,7 +118,8 @@ class Snapshot:
 
     def keys(self) -> pa.Table:
         """The path, size and modification time of each file version. StoreError where they cannot be read any more."""
-        return distinct(self._read([*KEY_NAMES]))[0] if self._keys is None else self._keys
+        keys = self._keys  # which another thread may hand over meanwhile
+        return distinct(self._read([*KEY_NAMES]))[0] if keys is None else keys
 
     def packed(self) -> list[Any]:
         """The keys as the JVM maps them (versions.py), which keeps them from now on: this side lets go of them."""
