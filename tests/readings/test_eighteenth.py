@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from data_skip import DataSkipError, Index, MinMax, ValueList
+from data_skip import DataSkipError, Index, MinMax, Prefix, ValueList
 from data_skip.building import collect, grouped, indexing
 from data_skip.building.grouped import Grouping
+from data_skip.store.versions import text_of
 from tests.support import Lake, settings_of
 from tests.test_direct import Everything, Once, bits
 from tests.test_grouped import groupings, records, small_files_are_worth_it  # noqa: F401
@@ -99,29 +101,30 @@ def test_a_file_that_is_told_in_parts_is_finished_once(lake: Lake, groupings: li
 
 def test_fields_that_rows_show(lake: Lake, groupings: list[Grouping | None]) -> None:  # noqa: F811
     """What some row of a file must have is told of its groups."""
-    rows = lake.spark.range(40).selectExpr("named_struct('u', id % 3, 'v', id % 2) AS o")
     for i in range(2):
-        lake.spark_file(f"{i}.orc", rows.selectExpr(f"named_struct('u', o.u + {10 * i}, 'v', o.v) AS o"), "orc")
-    lake.index(MinMax("o.u + 1"), format="orc")
+        rows = lake.spark.range(40).selectExpr(f"named_struct('u', id % 3 + {10 * i}, 'v', id % 2) AS o")
+        lake.spark_file(f"{i}.orc", rows, "orc")
+    lake.index(Prefix("to_json(o)", 7), format="orc")
     assert groupings == [Grouping()]
     lake.view(format="orc")
-    lake.check("o.u + 1 = 12", read=["1.orc"])
+    lake.check("to_json(o) LIKE '{\"u\":11%'", read=["1.orc"])
 
 
-@pytest.mark.parametrize("broken", [["a", "b"], ["a", "b", "y", "z"]])
-def test_first_files_that_cannot_be_read(lake: Lake, broken: list[str]) -> None:
+@pytest.mark.parametrize("count", [1, 2])
+def test_first_files_that_cannot_be_read(lake: Lake, count: int) -> None:
     """Others can, by a later commit."""
-    for i in range(3):
-        lake.file(f"g{i}.parquet", {"x": [i]})
-    for name in broken:
-        lake.bytes(f"{name}.parquet", b"PAR1 no more PAR1")
+    for i in range(4):
+        lake.file(f"{i}.parquet", {"x": [i]})
     table = lake.table(schema="x BIGINT")
+    files = [path.rpartition("/")[2] for path in table.files()]  # in the order in which they are collected
+    for name in files[:count]:
+        lake.bytes(name, b"PAR1 no more PAR1")
     report = table.create_index(MinMax("x + 1"), files_per_commit=1)
-    assert (report.files_collected, report.files_unreadable) == (3, len(broken))
+    assert (report.files_collected, report.files_unreadable) == (4 - count, count)
     generations = table._store.snapshot().generation_of()
-    assert len(generations) == 3 + len(broken) and not any(generations.values())
+    assert len(generations) == 4 and not any(generations.values())
     lake.view(schema="x BIGINT")
-    assert lake.read_by("SELECT * FROM t WHERE x + 1 = 3") == {"g2.parquet", *(f"{name}.parquet" for name in broken)}
+    assert lake.read_by("SELECT * FROM t WHERE x + 1 = 99") == set(files[:count])
 
 
 def test_where_none_can_be_read_nothing_is_written(lake: Lake) -> None:
@@ -138,6 +141,50 @@ def test_a_report_counts_the_files_of_all_commits(lake: Lake) -> None:
         lake.lines(f"{i}.json", json.dumps({"x": i}), "{")
     report = lake.table(format="json", schema="x INT").create_index(MinMax("x"), files_per_commit=1)
     assert (report.files_refused, report.files_collected, report.rows) == (3, 3, 6)
+
+
+def test_a_file_has_a_row_more_if_it_was_not_of_the_first_commit(lake: Lake) -> None:
+    for i in range(5):
+        lake.file(f"{i}.parquet", {"x": [i]})
+    table = lake.table()
+    table.create_index(MinMax("x"), files_per_commit=2)
+    assert table._store.snapshot().rows == 5 + 2 + 1
+
+
+def test_an_index_that_is_dropped_between_commits(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not declared again."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i]})
+    table, run = lake.table(), indexing.collect_files
+
+    def collect_files(*arguments: Any) -> Any:
+        if table.describe().version is not None:
+            lake.table().drop_index(MinMax("x"))
+        return run(*arguments)
+
+    monkeypatch.setattr(indexing, "collect_files", collect_files)
+    with pytest.raises(DataSkipError, match="dropped meanwhile"):
+        table.create_index(MinMax("x"), files_per_commit=2)
+    assert not table._store.snapshot().definitions
+
+
+def test_partition_columns_of_few_listed_files(lake: Lake) -> None:
+    """Their records are taken with those of the index."""
+    for p in range(20):
+        for i in range(2):
+            lake.file(f"p={p}/{i}.parquet", {"x": [10 * i, 10 * i + p]})
+    lake.index(MinMax("x"))
+    lake.view()
+    lake.query("SELECT * FROM t WHERE p IN (13, 14) AND (p = 13 AND x = 23 OR p = 14 AND x = 999)", ["p=13/1.parquet"])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+def test_characters_of_any_array(kind: pa.DataType) -> None:
+    words = pa.array(["ab", "", "ä", "c"], kind)
+    for array in (words, words[1:3], words[3:], words[4:], pa.array([], kind), pa.array(["", ""], kind), words.filter([False] * 4)):
+        begins, text = text_of(array)
+        assert [bytes(text[i:j]).decode() for i, j in pairwise(begins)] == array.to_pylist()
+        assert (begins[0], begins[-1]) == (0, len(text))
 
 
 def test_files_that_come_back_between_commits(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +224,9 @@ def test_records_that_are_let_go_while_they_are_asked_for(lake: Lake) -> None:
     expected = snapshot.records(snapshot.definitions, 1 << 30)
     snapshot._records = Going(snapshot._records)
     assert snapshot.records(snapshot.definitions, 1 << 30) == expected
+    snapshot.companions.append(object())
+    snapshot.let_go(MinMax("x").column)
+    assert not snapshot.companions and not snapshot.keeps([MinMax("x").column])
 
 
 def test_an_expression_of_a_type_that_arrow_lacks(lake: Lake) -> None:
