@@ -161,10 +161,11 @@ class Snapshot:
         return have
 
     def to_arrow(self) -> pa.Table:
-        """Everything, a row a file version."""
+        """Everything, a row a file version that was collected."""
         records = self.records(self.definitions)
         counts = pa.array(self.row_counts, pa.int64(), from_pandas=True)
-        return pa.table([*self.keys().columns, counts, *records.values()], names=[*KEY_NAMES, "row_count", *records])
+        rows = pa.table([*self.keys().columns, counts, *records.values()], names=[*KEY_NAMES, "row_count", *records])
+        return rows.filter(pa.array(self.recorded))
 
     def _read(self, columns: list[str]) -> pa.Table:
         try:
