@@ -70,7 +70,7 @@ class Skipping:
 
     def __init__(self, spark: SparkSession, index_root: str | None) -> None:
         self.spark = spark
-        self.catalog = Catalog(index_root)
+        self.catalog = Catalog(index_root, lambda *asked: self.jvm.storage(*asked))
         self._callback = Callback(self.catalog)
         self.jvm = Jvm(spark, self._callback, HADOOP)
         self.jvm.install()

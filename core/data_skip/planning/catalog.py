@@ -20,6 +20,7 @@ from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, m
 from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
 from data_skip.store import Places, Snapshot
+from data_skip.store.storage_options import Ask
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
 FOLDER = ".data_skip/_/_/_"
@@ -52,8 +53,10 @@ class Knowledge:
 class Catalog:
     """The kinds of index and the filters of a session (the core's, and those of installed plugins), and the stores of its tables."""
 
-    def __init__(self, index_root: str | None) -> None:
+    def __init__(self, index_root: str | None, ask: Ask | None = None) -> None:
+        """ask: how Spark reaches object stores (storage_options.py)."""
         self.index_root = index_root.rstrip("/") if index_root else None
+        self._ask = ask
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
         self.knowledge = _know(self._modules)
         self._stores: dict[str, Places] = {}
@@ -74,7 +77,7 @@ class Catalog:
         """Where the index of the table at a root path is, or would be."""
         if root not in self._stores:
             elsewhere = [f"{self.index_root}/{_folder_name(root)}"] if self.index_root else None
-            self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"])
+            self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], self._ask)
         return self._stores[root]
 
     def find(self, roots: Sequence[str]) -> list[tuple[str, Snapshot]]:

@@ -183,6 +183,11 @@ public final class Shim {
     return left;
   }
 
+  /** As StorageSettings.of. */
+  public byte[] storage(org.apache.spark.sql.classic.SparkSession session, String uri, String keys, String secrets) throws java.io.IOException {
+    return StorageSettings.of(session, uri, keys, secrets);
+  }
+
   /** Whether a folder holds one of some files. */
   public boolean holdsAny(org.apache.spark.sql.classic.SparkSession session, String folder, String names) throws java.io.IOException {
     Path path = new Path(java.net.URI.create(folder));

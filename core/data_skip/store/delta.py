@@ -34,24 +34,30 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
+from data_skip.store.storage_options import OVERRIDES, Ask, StorageOptions, storage_options
 
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _TRIES = 20
 _AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
+_OPTIONS_SECONDS = 60.0  # for which what was told of an object store is believed
 _ABSENT_SECONDS = 30.0  # for which a place on object storage, seen to hold no index, is not asked again
 
 
 class DeltaStore:
     """The index at one place; thread-safe."""
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, ask: Ask | None = None) -> None:
+        """ask: how Spark reaches object stores; None where that need not be known."""
         self.uri = uri
+        self._ask = ask
+        self._options, self._options_until = StorageOptions({}), 0.0
         self._lock = threading.Lock()
         self._table: DeltaTable | None = None
         self._snapshot: Snapshot | None = None
         self._commit: tuple[int, ...] = ()  # the file of the snapshot's version, as it was found
         self._absent_until = 0.0
+        self._unreadable, self._unreadable_until = "", 0.0  # why an index on object storage is, and how long it is not asked again
 
     @property
     def location(self) -> str:
@@ -60,6 +66,22 @@ class DeltaStore:
             return unquote(self.uri.removeprefix("file:"))
         return re.sub(r"^s3[an]://", "s3://", self.uri)  # Hadoop's names of S3
 
+    @property
+    def _is_local(self) -> bool:
+        return "://" not in self.location
+
+    def _told(self) -> StorageOptions:
+        """How the object store is reached now: credentials of roles and instances end, and others follow."""
+        if not self._is_local and time.monotonic() >= self._options_until:
+            options = storage_options(self.uri, self._ask)
+            if dict(options) != dict(self._options):
+                self._options, self._table, self._snapshot = options, None, None
+            self._options_until = time.monotonic() + _OPTIONS_SECONDS
+        return self._options
+
+    def _opened(self, version: int | None = None) -> DeltaTable:
+        return DeltaTable(self.location, version=version, storage_options=dict(self._told()) or None)
+
     def snapshot(self) -> Snapshot | None:
         """The last committed version; None where there is no index. StoreError where there is something else."""
         with self._lock:
@@ -67,13 +89,15 @@ class DeltaStore:
 
     def look_again(self) -> None:
         """What was seen at a place on object storage is not believed any more: it may have been made, or made anew, since."""
-        if "://" in self.location:
+        if not self._is_local:
             with self._lock:
                 self._table = self._snapshot = None
-                self._absent_until = 0.0
+                self._absent_until = self._unreadable_until = self._options_until = 0.0
 
     def _current(self) -> Snapshot | None:
-        local = "://" not in self.location
+        local = self._is_local
+        if time.monotonic() < self._unreadable_until:
+            raise StoreError(self._unreadable)  # to find that out anew may take longer than a query
         if not os.path.isdir(self.location) if local else time.monotonic() < self._absent_until:
             self._table = self._snapshot = None
             return None
@@ -89,13 +113,13 @@ class DeltaStore:
             except DeltaError:
                 self._table = None  # on object storage: it was deleted, and made anew with fewer versions
             if self._table is None or self._snapshot is None or self._snapshot.version != self._table.version():
-                self._table = DeltaTable(self.location)  # an increment may be that of another table, made anew at the same place
+                self._table = self._opened()  # an increment may be that of another table, made anew at the same place
                 self._check(self._table)
                 self._commit = self._commit_of(self._table.version())
-                self._snapshot = Snapshot(self._table, self.location)
+                self._snapshot = Snapshot(self._table, self.location, self._shown)
         except TableNotFoundError as error:
             self._table = self._snapshot = None
-            if "://" in self.location:
+            if not local:
                 self._absent_until = time.monotonic() + _ABSENT_SECONDS
                 return None
             if not self._holds_something():
@@ -103,8 +127,17 @@ class DeltaStore:
             raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
         except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
             self._table = self._snapshot = None
-            raise StoreError(f"the index at {self.location} cannot be read ({error}); {ADVICE}") from error
+            if local:
+                raise StoreError(f"the index at {self.location} cannot be read ({error}); {ADVICE}") from error
+            advice = f"it is read with Spark's credentials, or those of {OVERRIDES}*"
+            self._unreadable = f"the index at {self.location} cannot be read ({self._shown(error)}); {advice}"
+            self._unreadable_until = time.monotonic() + _ABSENT_SECONDS
+            raise StoreError(self._unreadable) from None  # which may hold secrets
         return self._snapshot
+
+    def _shown(self, error: Exception) -> str:
+        """What deltalake says of an error: of an object store that may be all that was sent and answered."""
+        return str(error) if self._is_local else self._options.without_secrets(" ".join(str(error).split()))
 
     def _commit_of(self, version: int) -> tuple[int, ...]:
         """What tells a version's file in a local folder from another one of that name; nothing where there is none.
@@ -163,7 +196,8 @@ class DeltaStore:
                     f"deltalake cannot write to {self.location!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"
                 )
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
-            DeltaTable.create(self.location, schema=BASE, mode="error", configuration=_CONFIGURATION)
+            options = dict(self._told()) or None
+            DeltaTable.create(self.location, schema=BASE, mode="error", configuration=_CONFIGURATION, storage_options=options)
             self._absent_until = 0.0  # what was seen before it was created
             snapshot = self.snapshot()
         if snapshot is None:
@@ -193,7 +227,7 @@ class DeltaStore:
         CommitFailedError where another table lies there by now, of which nothing is known.
         """
         try:
-            table = DeltaTable(self.location, version=snapshot.version)
+            table = self._opened(snapshot.version)
             if table.metadata().id == snapshot.table_id:
                 return table
         except DeltaError:
@@ -212,7 +246,7 @@ class DeltaStore:
 
     def _vacuum(self) -> None:
         if self.snapshot() is not None:
-            DeltaTable(self.location).vacuum(dry_run=False)
+            self._opened().vacuum(dry_run=False)
 
     def drop(self, column: str) -> None:
         """Removes an index."""
@@ -245,9 +279,10 @@ class DeltaStore:
         """Writes again, on the state of then, where another writer was faster. StoreError where the place cannot be written to."""
         for attempt in range(_TRIES):
             try:
-                self._absent_until = 0.0
+                self._absent_until = self._unreadable_until = 0.0
                 return write()
             except (DeltaError, OSError) as error:
                 if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
                     advice = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
-                    raise StoreError(f"the index at {self.location} cannot be written ({error}); {advice}") from error
+                    cause = error if self._is_local else None  # as above
+                    raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {advice}") from cause

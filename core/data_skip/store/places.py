@@ -8,13 +8,15 @@ import pyarrow as pa
 
 from data_skip.store.delta import DeltaStore
 from data_skip.store.snapshot import FileKey, Snapshot, StoreError
+from data_skip.store.storage_options import Ask
 
 
 class Places:
     """The index at the first of some places that holds one; where none does, it is made at the first."""
 
-    def __init__(self, uris: Sequence[str]) -> None:
-        self._stores = [DeltaStore(uri) for uri in uris]
+    def __init__(self, uris: Sequence[str], ask: Ask | None = None) -> None:
+        """ask: how Spark reaches object stores; None where there are none."""
+        self._stores = [DeltaStore(uri, ask) for uri in uris]
 
     @property
     def uri(self) -> str:
