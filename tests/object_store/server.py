@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -71,6 +71,7 @@ class Server:
         self.requests: list[Request] = []
         self.refuse: Callable[[Request], bool] = lambda request: False
         self.before: Callable[[Request], None] = lambda request: None
+        self.one_at_a_time = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._inner = free_port()
         self._gate = ThreadingHTTPServer(("127.0.0.1", port), _gate_of(self, self._inner))
@@ -147,6 +148,11 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
             request = self._request()
             server.requests.append(request)
             server.before(request)
+            conditional = self.headers.get("If-None-Match") is not None and self.command == "PUT"
+            with server.one_at_a_time if conditional else nullcontext():  # S3Proxy first looks, and then writes
+                self._pass_on_now(request)
+
+        def _pass_on_now(self, request: Request) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             if server.refuse(request):
                 answer = b"<?xml version='1.0' encoding='UTF-8'?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"

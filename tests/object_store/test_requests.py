@@ -25,6 +25,9 @@ def test_budget(bucket: Bucket) -> None:
     with bucket.server.counted() as asked:
         table = bucket.index(MinMax("x"))
     told("create_index", asked)
+    for request in asked:
+        if request.of_index:
+            print("      ", request)
     for name in ("first", "second", "third"):
         with bucket.server.counted() as asked:
             bucket.view()
@@ -45,6 +48,8 @@ def test_budget(bucket: Bucket) -> None:
     with bucket.server.counted() as asked:
         table.refresh()
     told("refresh of nothing", asked)
+    for request in asked:
+        print("      ", request)
     with bucket.server.counted() as asked:
         table.describe()
     told("describe", asked)

@@ -15,12 +15,16 @@ ACCOUNT = "acct.dfs.core.windows.net"
 
 
 def options(uri: str, hadoop: Mapping[str, str], **told: Any) -> dict[str, str]:
-    def ask(asked: str, keys: Iterable[str], secrets: Iterable[str]) -> Mapping[str, Any]:
-        assert asked == uri
-        known = {*keys, *secrets}
-        return {"overrides": {}, "set": {key: value for key, value in hadoop.items() if key in known}, **told}
+    class Told:
+        def told(self, asked: str, keys: Iterable[str], secrets: Iterable[str]) -> Mapping[str, Any]:
+            assert asked == uri
+            known = {*keys, *secrets}
+            return {"overrides": {}, "set": {key: value for key, value in hadoop.items() if key in known}, **told}
 
-    return dict(storage_options(uri, ask))
+        def holds(self, uri: str) -> None:
+            raise AssertionError(uri)
+
+    return dict(storage_options(uri, Told()))
 
 
 def s3(hadoop: Mapping[str, str], bucket: str = "lake", **told: Any) -> dict[str, str]:

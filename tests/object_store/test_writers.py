@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from data_skip import MinMax, ValueList
+from data_skip.spark.object_stores import ObjectStores
 from data_skip.store import FileKey
 from data_skip.store.delta import DeltaStore
 from tests.object_store.server import Request
@@ -28,7 +29,7 @@ def test_commits_of_one_version(bucket: Bucket) -> None:
             met.append(request)
             both.wait()
 
-    stores = [DeltaStore(table._store.uri, bucket.skipping.jvm.storage) for _ in range(2)]
+    stores = [DeltaStore(table._store.uri, ObjectStores(bucket.spark)) for _ in range(2)]
     field, records = snapshot.fields["min_max__x"], snapshot.records(["min_max__x"])["min_max__x"][:1]
     failures: list[Exception] = []
 
@@ -49,7 +50,7 @@ def test_commits_of_one_version(bucket: Bucket) -> None:
         bucket.server.before = lambda request: None
     assert failures == []
     assert len(met) == 2, "the two did not write the same version"
-    last = DeltaStore(table._store.uri, bucket.skipping.jvm.storage).snapshot()
+    last = DeltaStore(table._store.uri, ObjectStores(bucket.spark)).snapshot()
     assert last is not None
     assert last.version == snapshot.version + 2
     assert {"new0.parquet", "new1.parquet"} <= {key.path for key in last.files}
@@ -71,6 +72,6 @@ def test_indexes_that_are_made_at_once(bucket: Bucket) -> None:
     for thread in threads:
         thread.join(120)
     assert failures == []
-    assert {row["index"] for row in bucket.table().describe().rows} == {"MinMax('x')", "ValueList('s')"}
+    assert {row["index"] for row in bucket.table().describe().rows} == {"MinMax(x)", "ValueList(s, limit=10000)"}
     bucket.check("x = 15", read=1)
     bucket.check("s = 'b15'", read=1)

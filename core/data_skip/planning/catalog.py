@@ -20,7 +20,7 @@ from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, m
 from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
 from data_skip.store import Places, Snapshot
-from data_skip.store.storage_options import Ask
+from data_skip.store.storage_options import Hadoop
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
 FOLDER = ".data_skip/_/_/_"
@@ -39,6 +39,8 @@ t/*/*/* finds no file there, t/*/*/*/* would. `**` of the last line finds the in
 log, Iceberg's metadata and Hudi's timeline, which lie there too): `index_root` keeps it elsewhere. It does not lie beside the table by
 default: there it would not move and be copied with it, would not be reached through links, and often may not be written.
 """
+# On object storage, where to ask for a later one is a request: a query asks three times. What an older one says of a file version is true.
+_BELIEVED_SECONDS = 2.0
 EARLIER = "_data_skip"  # where it was kept before, and is still found
 
 
@@ -53,10 +55,10 @@ class Knowledge:
 class Catalog:
     """The kinds of index and the filters of a session (the core's, and those of installed plugins), and the stores of its tables."""
 
-    def __init__(self, index_root: str | None, ask: Ask | None = None) -> None:
-        """ask: how Spark reaches object stores (storage_options.py)."""
+    def __init__(self, index_root: str | None, spark: Hadoop | None = None) -> None:
+        """spark: by which Spark reaches object stores."""
         self.index_root = index_root.rstrip("/") if index_root else None
-        self._ask = ask
+        self._spark = spark
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
         self.knowledge = _know(self._modules)
         self._stores: dict[str, Places] = {}
@@ -77,7 +79,7 @@ class Catalog:
         """Where the index of the table at a root path is, or would be."""
         if root not in self._stores:
             elsewhere = [f"{self.index_root}/{_folder_name(root)}"] if self.index_root else None
-            self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], self._ask)
+            self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], self._spark)
         return self._stores[root]
 
     def find(self, roots: Sequence[str]) -> list[tuple[str, Snapshot]]:
@@ -88,7 +90,7 @@ class Catalog:
         found: dict[str, Snapshot] = {}
         for root in roots:
             for candidate in _candidates(root):
-                snapshot = self.store(candidate).snapshot()
+                snapshot = self.store(candidate).snapshot(_BELIEVED_SECONDS)
                 if snapshot is not None:
                     found[candidate] = snapshot
                     break

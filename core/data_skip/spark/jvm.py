@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -107,10 +107,6 @@ class Jvm:
     def holds_any(self, folder: str, *names: str) -> bool:
         """Whether a folder, a URI, holds one of some files."""
         return bool(self._shim.holdsAny(self._session, folder, " ".join(names)))
-
-    def storage(self, uri: str, keys: Iterable[str], secrets: Iterable[str]) -> dict[str, Any]:
-        """How Spark reaches the file system of a URI, by some keys of Hadoop: see StorageSettings.java."""
-        return dict(json.loads(bytes(self._shim.storage(self._session, uri, " ".join(keys), " ".join(secrets)))))
 
     def of_snapshot(self, frame: DataFrame, root: str, contract: str, schema: StructType | str | None) -> DataFrame:
         """A DataFrame of one file of the table at a root, over all files of the last version of its index.

@@ -21,6 +21,7 @@ and whoever declares it again, perhaps in another way, would find them.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -34,29 +35,32 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
-from data_skip.store.storage_options import OVERRIDES, Ask, StorageOptions, storage_options
+from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, storage_options
 
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
+_ELSEWHERE = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
 _TRIES = 20
 _AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
 _OPTIONS_SECONDS = 60.0  # for which what was told of an object store is believed
+_LOOK_SECONDS = 60.0  # after which an index there is looked at as a whole
 _ABSENT_SECONDS = 30.0  # for which a place on object storage, seen to hold no index, is not asked again
 
 
 class DeltaStore:
     """The index at one place; thread-safe."""
 
-    def __init__(self, uri: str, ask: Ask | None = None) -> None:
-        """ask: how Spark reaches object stores; None where that need not be known."""
+    def __init__(self, uri: str, spark: Hadoop | None = None) -> None:
+        """spark: by which Spark reaches object stores; None where that need not be known."""
         self.uri = uri
-        self._ask = ask
+        self._spark = spark
         self._options, self._options_until = StorageOptions({}), 0.0
         self._lock = threading.Lock()
         self._table: DeltaTable | None = None
         self._snapshot: Snapshot | None = None
         self._commit: tuple[int, ...] = ()  # the file of the snapshot's version, as it was found
         self._absent_until = 0.0
+        self._seen_at = self._looked_at = -math.inf  # when the last snapshot of object storage was the last one, and when all was looked at
         self._unreadable, self._unreadable_until = "", 0.0  # why an index on object storage is, and how long it is not asked again
 
     @property
@@ -73,7 +77,7 @@ class DeltaStore:
     def _told(self) -> StorageOptions:
         """How the object store is reached now: credentials of roles and instances end, and others follow."""
         if not self._is_local and time.monotonic() >= self._options_until:
-            options = storage_options(self.uri, self._ask)
+            options = storage_options(self.uri, self._spark)
             if dict(options) != dict(self._options):
                 self._options, self._table, self._snapshot = options, None, None
             self._options_until = time.monotonic() + _OPTIONS_SECONDS
@@ -82,10 +86,13 @@ class DeltaStore:
     def _opened(self, version: int | None = None) -> DeltaTable:
         return DeltaTable(self.location, version=version, storage_options=dict(self._told()) or None)
 
-    def snapshot(self) -> Snapshot | None:
-        """The last committed version; None where there is no index. StoreError where there is something else."""
+    def snapshot(self, believed: float = 0.0) -> Snapshot | None:
+        """The last committed version; None where there is no index. StoreError where there is something else.
+
+        believed: of an index on object storage, the one that was the last some seconds ago will do.
+        """
         with self._lock:
-            return self._current()
+            return self._current(believed)
 
     def look_again(self) -> None:
         """What was seen at a place on object storage is not believed any more: it may have been made, or made anew, since."""
@@ -94,8 +101,11 @@ class DeltaStore:
                 self._table = self._snapshot = None
                 self._absent_until = self._unreadable_until = self._options_until = 0.0
 
-    def _current(self) -> Snapshot | None:
+    def _current(self, believed: float = 0.0) -> Snapshot | None:
         local = self._is_local
+        self._told()
+        if not local and self._snapshot is not None and self._is_last(self._snapshot, believed):
+            return self._snapshot
         if time.monotonic() < self._unreadable_until:
             raise StoreError(self._unreadable)  # to find that out anew may take longer than a query
         if not os.path.isdir(self.location) if local else time.monotonic() < self._absent_until:
@@ -117,6 +127,7 @@ class DeltaStore:
                 self._check(self._table)
                 self._commit = self._commit_of(self._table.version())
                 self._snapshot = Snapshot(self._table, self.location, self._shown)
+            self._seen_at = self._looked_at = time.monotonic()
         except TableNotFoundError as error:
             self._table = self._snapshot = None
             if not local:
@@ -129,7 +140,7 @@ class DeltaStore:
             self._table = self._snapshot = None
             if local:
                 raise StoreError(f"the index at {self.location} cannot be read ({error}); {ADVICE}") from error
-            advice = f"it is read with Spark's credentials, or those of {OVERRIDES}*"
+            advice = f"it is read with Spark's credentials, or those of {OVERRIDES}*; {_ELSEWHERE}"
             self._unreadable = f"the index at {self.location} cannot be read ({self._shown(error)}); {advice}"
             self._unreadable_until = time.monotonic() + _ABSENT_SECONDS
             raise StoreError(self._unreadable) from None  # which may hold secrets
@@ -137,7 +148,24 @@ class DeltaStore:
 
     def _shown(self, error: Exception) -> str:
         """What deltalake says of an error: of an object store that may be all that was sent and answered."""
-        return str(error) if self._is_local else self._options.without_secrets(" ".join(str(error).split()))
+        if self._is_local:
+            return str(error)
+        return self._options.without_secrets(" ".join(re.sub(r"\x1b\[\d*m|\u21b3", "", str(error)).split()))
+
+    def _is_last(self, snapshot: Snapshot, believed: float) -> bool:
+        """Whether the last snapshot of object storage is so still: by one request at most, since versions are numbered without gaps.
+
+        That an index was deleted, and perhaps made anew, is not seen so: after a minute the place is looked at as a whole.
+        """
+        now = time.monotonic()
+        if now < self._seen_at + believed:
+            return True
+        if self._spark is None or now >= self._looked_at + _LOOK_SECONDS:
+            return False
+        if self._spark.holds(f"{self.uri}/_delta_log/{snapshot.version + 1:020}.json") is not False:
+            return False
+        self._seen_at = now
+        return True
 
     def _commit_of(self, version: int) -> tuple[int, ...]:
         """What tells a version's file in a local folder from another one of that name; nothing where there is none.
@@ -280,9 +308,9 @@ class DeltaStore:
         for attempt in range(_TRIES):
             try:
                 self._absent_until = self._unreadable_until = 0.0
+                self._seen_at = -math.inf
                 return write()
             except (DeltaError, OSError) as error:
                 if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
-                    advice = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
                     cause = error if self._is_local else None  # as above
-                    raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {advice}") from cause
+                    raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {_ELSEWHERE}") from cause

@@ -15,11 +15,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote, urlsplit
 
-Ask = Callable[[str, Iterable[str], Iterable[str]], Mapping[str, Any]]
-"""(URI, keys of Hadoop, secret keys of Hadoop) -> `set`, `credentials`, `region`, `overrides`: see StorageSettings.java."""
+
+class Hadoop(Protocol):
+    """What is asked of Spark: spark/object_stores.py answers."""
+
+    def told(self, uri: str, keys: Iterable[str], secrets: Iterable[str]) -> Mapping[str, Any]:
+        """`set`, `credentials`, `region`, `overrides`, by keys of Hadoop: see StorageSettings.java."""
+
+    def holds(self, uri: str) -> bool | None:
+        """Whether there is a file; None where that cannot be told."""
+
 
 OVERRIDES = "spark.data_skip.storage."
 _S3A = "fs.s3a."
@@ -79,10 +87,10 @@ def _is_secret(option: str) -> bool:
     return name not in _OPEN and any(word in name for word in _SECRET)
 
 
-def storage_options(uri: str, ask: Ask | None) -> StorageOptions:
+def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
     """What deltalake is told of the object store of a URI; nothing of a local file."""
     parts = urlsplit(uri)
-    if ask is None or parts.scheme in ("", "file"):
+    if spark is None or parts.scheme in ("", "file"):
         return StorageOptions({})
     account = parts.hostname or ""
     if parts.scheme in ("s3", "s3a", "s3n"):
@@ -94,7 +102,7 @@ def storage_options(uri: str, ask: Ask | None) -> StorageOptions:
         keys, secrets = list(_GOOGLE_KEYS), []
     else:
         keys, secrets = [], []
-    told = ask(uri, keys, secrets)
+    told = spark.told(uri, keys, secrets)
     set_: dict[str, str] = {key: value for key, value in told["set"].items() if value}
     found: dict[str, str] = {}
     if parts.scheme in ("s3", "s3a", "s3n"):

@@ -29,7 +29,7 @@ public final class StorageSettings {
     Map result = new LinkedHashMap();
     FileSystem files = null;
     try {
-      files = path.getFileSystem(hadoop);
+      files = path.getFileSystem(hadoop); // which keeps what it was made with, as Spark's own reads have it
       if (files.getConf() != null) hadoop = files.getConf(); // of this bucket, as of the moment in which it was first read
     } catch (Exception otherwise) {
       // its own library is missing: then nobody reads a table there, and an index by itself may lie there all the same
