@@ -47,6 +47,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.sql.session.timeZone": "UTC",
         "spark.data_skip.join.leastBytes": "0",
+        "spark.data_skip.join.maxSeconds": "60",
         "spark.driver.memory": "3g",
         "spark.driver.extraJavaOptions": " ".join(JAVA_OPTIONS),
         "spark.python.daemon.module": "tests.python_workers",

@@ -308,9 +308,10 @@ class DeltaStore:
         for attempt in range(_TRIES):
             try:
                 self._absent_until = self._unreadable_until = 0.0
-                self._seen_at = -math.inf
                 return write()
             except (DeltaError, OSError) as error:
                 if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
                     cause = error if self._is_local else None  # as above
                     raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {_ELSEWHERE}") from cause
+            finally:
+                self._seen_at = -math.inf
