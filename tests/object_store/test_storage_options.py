@@ -24,7 +24,9 @@ def options(uri: str, hadoop: Mapping[str, str], **told: Any) -> dict[str, str]:
         def holds(self, uri: str) -> None:
             raise AssertionError(uri)
 
-    return dict(storage_options(uri, Told()))
+    found = dict(storage_options(uri, Told()))
+    assert found.pop("retry_timeout", "30s") == "30s"
+    return found
 
 
 def s3(hadoop: Mapping[str, str], bucket: str = "lake", **told: Any) -> dict[str, str]:

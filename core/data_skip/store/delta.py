@@ -21,11 +21,9 @@ and whoever declares it again, perhaps in another way, would find them.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote
 
@@ -34,17 +32,14 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from data_skip.store.definition import Definition, another_reader
+from data_skip.store.object_place import ELSEWHERE, ObjectPlace
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
-from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, storage_options
+from data_skip.store.storage_options import Hadoop
 
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
-_ELSEWHERE = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
 _TRIES = 20
 _AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
-_OPTIONS_SECONDS = 60.0  # for which what was told of an object store is believed
-_LOOK_SECONDS = 60.0  # after which an index there is looked at as a whole
-_ABSENT_SECONDS = 30.0  # for which a place on object storage, seen to hold no index, is not asked again
 
 
 class DeltaStore:
@@ -53,15 +48,10 @@ class DeltaStore:
     def __init__(self, uri: str, spark: Hadoop | None = None) -> None:
         """spark: by which Spark reaches object stores; None where that need not be known."""
         self.uri = uri
-        self._spark = spark
-        self._options, self._options_until = StorageOptions({}), 0.0
+        self._place = ObjectPlace(uri, spark)  # where it is on an object store
         self._lock = threading.Lock()
-        self._table: DeltaTable | None = None
         self._snapshot: Snapshot | None = None
         self._commit: tuple[int, ...] = ()  # the file of the snapshot's version, as it was found
-        self._absent_until = 0.0
-        self._seen_at = self._looked_at = -math.inf  # when the last snapshot of object storage was the last one, and when all was looked at
-        self._unreadable, self._unreadable_until = "", 0.0  # why an index on object storage is, and how long it is not asked again
 
     @property
     def location(self) -> str:
@@ -74,17 +64,12 @@ class DeltaStore:
     def _is_local(self) -> bool:
         return "://" not in self.location
 
-    def _told(self) -> StorageOptions:
-        """How the object store is reached now: credentials of roles and instances end, and others follow."""
-        if not self._is_local and time.monotonic() >= self._options_until:
-            options = storage_options(self.uri, self._spark)
-            if dict(options) != dict(self._options):
-                self._options, self._table, self._snapshot = options, None, None
-            self._options_until = time.monotonic() + _OPTIONS_SECONDS
-        return self._options
-
     def _opened(self, version: int | None = None) -> DeltaTable:
-        return DeltaTable(self.location, version=version, storage_options=dict(self._told()) or None)
+        return DeltaTable(self.location, version=version, storage_options=self._options)
+
+    @property
+    def _options(self) -> dict[str, str] | None:
+        return dict(self._place.options) or None
 
     def snapshot(self, believed: float = 0.0) -> Snapshot | None:
         """The last committed version; None where there is no index. StoreError where there is something else.
@@ -98,74 +83,52 @@ class DeltaStore:
         """What was seen at a place on object storage is not believed any more: it may have been made, or made anew, since."""
         if not self._is_local:
             with self._lock:
-                self._table = self._snapshot = None
-                self._absent_until = self._unreadable_until = self._options_until = 0.0
+                self._snapshot = None
+                self._place.forget()
 
     def _current(self, believed: float = 0.0) -> Snapshot | None:
-        local = self._is_local
-        self._told()
-        if not local and self._snapshot is not None and self._is_last(self._snapshot, believed):
-            return self._snapshot
-        if time.monotonic() < self._unreadable_until:
-            raise StoreError(self._unreadable)  # to find that out anew may take longer than a query
-        if not os.path.isdir(self.location) if local else time.monotonic() < self._absent_until:
-            self._table = self._snapshot = None
+        local, place = self._is_local, self._place
+        if not local:
+            if place.is_reached_otherwise():
+                self._snapshot = None
+            if self._snapshot is not None and place.is_last(self._snapshot.version, believed):
+                return self._snapshot
+            if place.why_unreadable:
+                raise StoreError(place.why_unreadable)
+        if not os.path.isdir(self.location) if local else place.is_empty:
+            self._snapshot = None
             return None
         if local and self._snapshot is not None:
             if not self._commit or self._commit != self._commit_of(self._snapshot.version):
-                self._table = self._snapshot = None  # it was deleted, and perhaps made anew up to the same version, or nobody knows
+                self._snapshot = None  # it was deleted, and perhaps made anew up to the same version, or nobody knows
             elif not self._commit_of(self._snapshot.version + 1):
                 return self._snapshot  # versions are numbered without gaps
         try:
-            try:
-                if self._table is not None:
-                    self._table.update_incremental()
-            except DeltaError:
-                self._table = None  # on object storage: it was deleted, and made anew with fewer versions
-            if self._table is None or self._snapshot is None or self._snapshot.version != self._table.version():
-                self._table = self._opened()  # an increment may be that of another table, made anew at the same place
-                self._check(self._table)
-                self._commit = self._commit_of(self._table.version())
-                self._snapshot = Snapshot(self._table, self.location, self._shown)
-            self._seen_at = self._looked_at = time.monotonic()
+            table = self._opened()  # no increment of what was open: it may be that of another table, made anew at the same place
+            self._check(table)
+            last = self._snapshot
+            if last is None or (last.version, last.table_id) != (table.version(), table.metadata().id):
+                self._commit = self._commit_of(table.version())
+                self._snapshot = Snapshot(table, self.location, self._shown)
+            place.looked_at()
         except TableNotFoundError as error:
-            self._table = self._snapshot = None
+            self._snapshot = None
             if not local:
-                self._absent_until = time.monotonic() + _ABSENT_SECONDS
+                place.seen_empty()
                 return None
             if not self._holds_something():
                 return None
             raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
         except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
-            self._table = self._snapshot = None
+            self._snapshot = None
             if local:
                 raise StoreError(f"the index at {self.location} cannot be read ({error}); {ADVICE}") from error
-            advice = f"it is read with Spark's credentials, or those of {OVERRIDES}*; {_ELSEWHERE}"
-            self._unreadable = f"the index at {self.location} cannot be read ({self._shown(error)}); {advice}"
-            self._unreadable_until = time.monotonic() + _ABSENT_SECONDS
-            raise StoreError(self._unreadable) from None  # which may hold secrets
+            place.seen_unreadable(error)
+            raise StoreError(place.why_unreadable) from None  # which may hold secrets
         return self._snapshot
 
     def _shown(self, error: Exception) -> str:
-        """What deltalake says of an error: of an object store that may be all that was sent and answered."""
-        if self._is_local:
-            return str(error)
-        return self._options.without_secrets(" ".join(re.sub(r"\x1b\[\d*m|\u21b3", "", str(error)).split()))
-
-    def _is_last(self, snapshot: Snapshot, believed: float) -> bool:
-        """Whether the last snapshot of object storage is so still: by one request at most, since versions are numbered without gaps.
-
-        That an index was deleted, and perhaps made anew, is not seen so: after a minute the place is looked at as a whole.
-        """
-        now = time.monotonic()
-        if now < self._seen_at + believed:
-            return True
-        if self._spark is None or now >= self._looked_at + _LOOK_SECONDS:
-            return False
-        if self._spark.holds(f"{self.uri}/_delta_log/{snapshot.version + 1:020}.json") is not False:
-            return False
-        self._seen_at = now
-        return True
+        return str(error) if self._is_local else self._place.shown(error)
 
     def _commit_of(self, version: int) -> tuple[int, ...]:
         """What tells a version's file in a local folder from another one of that name; nothing where there is none.
@@ -224,9 +187,8 @@ class DeltaStore:
                     f"deltalake cannot write to {self.location!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"
                 )
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
-            options = dict(self._told()) or None
-            DeltaTable.create(self.location, schema=BASE, mode="error", configuration=_CONFIGURATION, storage_options=options)
-            self._absent_until = 0.0  # what was seen before it was created
+            DeltaTable.create(self.location, schema=BASE, mode="error", configuration=_CONFIGURATION, storage_options=self._options)
+            self._place.written()  # what was seen before it was created
             snapshot = self.snapshot()
         if snapshot is None:
             raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
@@ -261,7 +223,7 @@ class DeltaStore:
         except DeltaError:
             pass  # it has no such version
         with self._lock:
-            self._table = self._snapshot = None
+            self._snapshot = None
         raise CommitFailedError(f"the index at {self.location} was deleted meanwhile, and perhaps made anew")
 
     def compact(self, dead: Mapping[FileKey, int]) -> None:
@@ -307,11 +269,11 @@ class DeltaStore:
         """Writes again, on the state of then, where another writer was faster. StoreError where the place cannot be written to."""
         for attempt in range(_TRIES):
             try:
-                self._absent_until = self._unreadable_until = 0.0
+                self._place.written()
                 return write()
             except (DeltaError, OSError) as error:
                 if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
                     cause = error if self._is_local else None  # as above
-                    raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {_ELSEWHERE}") from cause
+                    raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {ELSEWHERE}") from cause
             finally:
-                self._seen_at = -math.inf
+                self._place.written()

@@ -53,6 +53,7 @@ _GOOGLE_KEYS = (
 _SECRET = ("key", "secret", "token", "password", "credential", "proxy_url")  # in the name of an option whose value nobody may see
 _OPEN = ("aws_skip_signature", "google_skip_signature", "azure_skip_signature", "aws_sse_bucket_key_enabled")
 _HIDDEN = "***"
+_PATIENCE = {"retry_timeout": "30s"}  # instead of three minutes: a query waits, which would be answered without an index as well
 
 
 class StorageOptions(Mapping[str, str]):
@@ -111,6 +112,7 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
         found = _azure(lambda name: next((set_[key] for key in _of_account(name, account, parts.username or "") if key in set_), None))
     elif parts.scheme == "gs":
         found = _google(set_)
+    found |= _PATIENCE
     overrides = {key.lower(): value for key, value in told["overrides"].items()}
     return StorageOptions(found | overrides)
 
