@@ -59,10 +59,10 @@ def test_a_place_that_was_seen_empty(bucket: Bucket) -> None:
     bucket.check("x = 15", read=1)
 
 
-@pytest.fixture(params=["file", "s3a"])
+@pytest.fixture(params=["file", "s3a", "s3"])
 def elsewhere(request: pytest.FixtureRequest, bucket: Bucket, tmp_path: Path) -> Iterator[Bucket]:
     """The bucket in a session whose indexes lie elsewhere."""
-    root = {"file": str(tmp_path / "indexes"), "s3a": f"s3a://{BUCKET}/indexes/{bucket.folder.name}"}[request.param]
+    root = str(tmp_path / "indexes") if request.param == "file" else f"{request.param}://{BUCKET}/indexes/{bucket.folder.name}"
     session = bucket.spark.newSession()
     skipping = data_skip.enable(session, index_root=root)
     bucket.spark, bucket.skipping = session, skipping

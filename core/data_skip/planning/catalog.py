@@ -40,7 +40,7 @@ log, Iceberg's metadata and Hudi's timeline, which lie there too): `index_root` 
 default: there it would not move and be copied with it, would not be reached through links, and often may not be written.
 """
 # On object storage, where to ask for a later one is a request: a query asks three times. What an older one says of a file version is true.
-_BELIEVED_SECONDS = 2.0
+_BELIEVED_SECONDS = 10.0
 EARLIER = "_data_skip"  # where it was kept before, and is still found
 
 

@@ -190,9 +190,10 @@ public final class Shim {
 
   /** Whether there is a file: an object store is asked once, and not for a folder of that name as well. */
   public boolean isThere(org.apache.spark.sql.classic.SparkSession session, String uri) throws java.io.IOException {
-    Path path = new Path(java.net.URI.create(uri));
+    org.apache.hadoop.conf.Configuration hadoop = session.sessionState().newHadoopConf();
+    Path path = StorageSettings.path(uri, hadoop);
     try {
-      path.getFileSystem(session.sessionState().newHadoopConf()).open(path).close();
+      path.getFileSystem(hadoop).open(path).close();
       return true;
     } catch (java.io.FileNotFoundException none) {
       return false;

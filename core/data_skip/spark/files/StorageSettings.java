@@ -24,8 +24,8 @@ public final class StorageSettings {
    * As bytes: what py4j logs of an answer is not the text itself.
    */
   public static byte[] of(SparkSession session, String uri, String keys, String secrets) throws java.io.IOException {
-    Path path = new Path(java.net.URI.create(uri));
     Configuration hadoop = session.sessionState().newHadoopConf();
+    Path path = path(uri, hadoop);
     Map result = new LinkedHashMap();
     FileSystem files = null;
     try {
@@ -58,6 +58,19 @@ public final class StorageSettings {
     }
     result.put("overrides", overrides);
     return Plans.json(result).getBytes(java.nio.charset.StandardCharsets.UTF_8);
+  }
+
+  /** The path of a URI; where Hadoop knows no s3:, which libraries of Python say, that of S3A. */
+  public static Path path(String uri, Configuration hadoop) {
+    String scheme = java.net.URI.create(uri).getScheme();
+    if ("s3".equals(scheme) || "s3n".equals(scheme)) {
+      try {
+        FileSystem.getFileSystemClass(scheme, hadoop);
+      } catch (java.io.IOException none) {
+        return new Path(java.net.URI.create("s3a" + uri.substring(scheme.length())));
+      }
+    }
+    return new Path(java.net.URI.create(uri));
   }
 
   private static boolean saysWhere(Configuration hadoop) {
