@@ -39,9 +39,9 @@ t/*/*/* finds no file there, t/*/*/*/* would. `**` of the last line finds the in
 log, Iceberg's metadata and Hudi's timeline, which lie there too): `index_root` keeps it elsewhere. It does not lie beside the table by
 default: there it would not move and be copied with it, would not be reached through links, and often may not be written.
 """
-# On object storage, where to ask for a later one is a request: a query asks three times. What an older one says of a file version is true.
-_BELIEVED_SECONDS = 10.0
 EARLIER = "_data_skip"  # where it was kept before, and is still found
+# For so long what was the last version of an index on object storage will do to choose files: what an older one says of them is true.
+BELIEVED_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -82,15 +82,15 @@ class Catalog:
             self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], self._spark)
         return self._stores[root]
 
-    def find(self, roots: Sequence[str]) -> list[tuple[str, Snapshot]]:
+    def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS) -> list[tuple[str, Snapshot]]:
         """The indexes of the tables that some paths belong to, with the tables' roots. StoreError for one that cannot be read.
 
-        A path is a table's root, a partition of it, or one of its files.
+        A path is a table's root, a partition of it, or one of its files. believed: as of DeltaStore.snapshot.
         """
         found: dict[str, Snapshot] = {}
         for root in roots:
             for candidate in _candidates(root):
-                snapshot = self.store(candidate).snapshot(_BELIEVED_SECONDS)
+                snapshot = self.store(candidate).snapshot(believed)
                 if snapshot is not None:
                     found[candidate] = snapshot
                     break

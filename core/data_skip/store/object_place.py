@@ -77,7 +77,7 @@ class ObjectPlace:
         so: hence a minute after all was looked at, that is to be done again.
         """
         now = time.monotonic()
-        if now < self._seen_at + believed:
+        if now - self._seen_at < believed:
             return True
         if self._spark is None or now >= self._looked_at + _LOOK_SECONDS:
             return False
