@@ -35,9 +35,9 @@ public final class StorageSettings {
       // its own library is missing: then nobody reads a table there, and an index by itself may lie there all the same
     }
     Map set = new LinkedHashMap();
-    String[] each = keys.split(" ");
+    String[] each = names(keys);
     for (int i = 0; i < each.length; i++) if (hadoop.getTrimmed(each[i]) != null) set.put(each[i], hadoop.getTrimmed(each[i]));
-    each = secrets.split(" ");
+    each = names(secrets);
     for (int i = 0; i < each.length; i++) {
       char[] found = hadoop.getPassword(each[i]);
       if (found != null) set.put(each[i], new String(found).trim());
@@ -58,6 +58,10 @@ public final class StorageSettings {
     }
     result.put("overrides", overrides);
     return Plans.json(result).getBytes(java.nio.charset.StandardCharsets.UTF_8);
+  }
+
+  private static String[] names(String text) {
+    return text.isEmpty() ? new String[0] : text.split(" ");
   }
 
   /** The path of a URI; where Hadoop knows no s3:, which libraries of Python say, that of S3A. */
