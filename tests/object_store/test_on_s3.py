@@ -102,16 +102,34 @@ def test_partitions(bucket: Bucket) -> None:
         bucket.spark.sql("DROP TABLE of_s3")
 
 
-def test_names(bucket: Bucket) -> None:
+@pytest.mark.parametrize("root", ["deep er", "50%", "ü+&="])
+def test_names(bucket: Bucket, root: str) -> None:
     for i, name in enumerate(("a b.parquet", "50%.parquet", "c%20d.parquet", "e+f&g=h.parquet", "ü.parquet")):
-        bucket.file(f"deep er/{name}", {"x": [i]})
-    bucket.uri += "/deep er"
-    bucket.folder /= "deep er"
+        bucket.file(f"{root}/{name}", {"x": [i]})
+    bucket.uri += f"/{root}"
+    bucket.folder /= root
     table = bucket.index(MinMax("x"))
+    assert (bucket.folder / ".data_skip").is_dir()
     for i in range(5):
         bucket.check(f"x = {i}", read=1)
     assert table.refresh().files_current == 5
     assert bucket.skipping.read(bucket.uri).where("x >= 3").count() == 2
+
+
+def test_a_root_that_is_misread(bucket: Bucket) -> None:
+    """deltalake takes `a%20b` for `a b`, which may be another table."""
+    for root in ("a b", "a%20b"):
+        bucket.file(f"{root}/0.parquet", {"x": [15]})
+    uri, folder = bucket.uri, bucket.folder
+    bucket.uri = f"{uri}/a b"
+    bucket.index(MinMax("x"))
+    bucket.check("x = 16", read=0)
+    bucket.uri = f"{uri}/a%20b"
+    bucket.check("x = 16", read=1)
+    with pytest.raises(DataSkipError, match=r"an escape like %20.*index_root"):
+        bucket.table().create_index(MinMax("x"))
+    assert (folder / "a b" / ".data_skip").is_dir()
+    assert not (folder / "a%20b" / ".data_skip").exists()
 
 
 def test_json(bucket: Bucket) -> None:

@@ -38,6 +38,7 @@ from data_skip.store.storage_options import Hadoop
 
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
 _TRIES = 20
 _AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
 
@@ -64,6 +65,11 @@ class DeltaStore:
     def _is_local(self) -> bool:
         return "://" not in self.location
 
+    @property
+    def _is_misread(self) -> bool:
+        """Whether deltalake 1.6 takes the path for another one: it takes escapes for what they stand for once too often."""
+        return _MISREAD.search(self.location) is not None if self._is_local else _ESCAPE.search(unquote(self.location)) is not None
+
     def _opened(self, version: int | None = None) -> DeltaTable:
         return DeltaTable(self.location, version=version, storage_options=self._options)
 
@@ -89,6 +95,8 @@ class DeltaStore:
     def _current(self, believed: float = 0.0) -> Snapshot | None:
         local, place = self._is_local, self._place
         if not local:
+            if self._is_misread:  # it would be another place that is read
+                return None
             if place.is_reached_otherwise():
                 self._snapshot = None
             if self._snapshot is not None and place.is_last(self._snapshot.version, believed):
@@ -181,7 +189,7 @@ class DeltaStore:
     def _append(self, table: pa.Table, declare: bool) -> None:
         snapshot = self.snapshot()
         if snapshot is None and declare:
-            if "://" not in self.location and _MISREAD.search(self.location):
+            if self._is_misread:
                 advice = "rename it, or keep indexes elsewhere with data_skip.enable(spark, index_root=...)"
                 raise StoreError(
                     f"deltalake cannot write to {self.location!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"
