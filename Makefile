@@ -43,8 +43,9 @@ demo: .venv/.installed ## index lakes of real data and watch Spark skip most of 
 test: .venv/.installed ## run the tests, but for the long ones; ONLY=geo, log, joins, traps, ... or a path: those, long or not
 	@$(call python,.venv) -m pytest $(or $(selected),-m 'not long')
 
-test-long: .venv/.installed ## run the long ones: recipes of readings, and claims held against Spark at length
-	@$(call python,.venv) -m pytest -m long
+test-long: .venv/.installed ## run the long ones: recipes of readings, claims held against Spark at length, an S3 on this machine
+	@$(call python,.venv) -m pytest -m 'long and not object_store'
+	@$(call python,.venv) -m pytest -m object_store -n 0 tests/object_store
 
 test-newest: .venv-newest/.installed ## run the tests that depend on Spark's version on the newest pyspark 4.x
 	@$(call python,.venv-newest) -m pytest -m spark_version $(selected)

@@ -98,7 +98,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark_version")
         if name(item).startswith(LONG):
             item.add_marker("long")
-    items.sort(key=lambda item: LONGEST.index(name(item)) if name(item) in LONGEST else len(LONGEST))
+
+    def place(item: pytest.Item) -> int:
+        if item.get_closest_marker("object_store"):  # last, to be skipped where this process has a session of other jars
+            return len(LONGEST) + 1
+        return LONGEST.index(name(item)) if name(item) in LONGEST else len(LONGEST)
+
+    items.sort(key=place)
 
 
 @contextmanager

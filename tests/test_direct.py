@@ -135,6 +135,7 @@ def test_values_are_those_that_spark_reads(lake: Lake, monkeypatch: pytest.Monke
     assert (report.files_direct, report.why_by_spark) == (len(WRITTEN) + 1, "")
 
 
+@pytest.mark.long
 def test_values_that_spark_wrote(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     source = lake.file("../source/a.parquet", pa.table({**COLUMNS, "day": pa.array([date(1400, 2, 28)] * ROWS)}))
     rows = lake.spark.read.parquet(str(source)).coalesce(1)
@@ -202,6 +203,7 @@ def test_an_encoding_that_spark_does_not_read(tmp_path: Path) -> None:
         assert why_not_in(Footer(path, pq.read_metadata(path)), [column]) == why
 
 
+@pytest.mark.long
 def test_how_a_table_is_read(lake: Lake) -> None:
     lake.file("a.parquet", {"v": ["a", "b"], "n": [1, 2], "s": [{"x": 1}, None], "a": [[1], None]})
     table, index = lake.table(), ValueList("v")

@@ -65,6 +65,7 @@ def records(lake: Lake, *indexes: Index) -> list[Any]:
     return [*found, report.rows]
 
 
+PLANS = ("true", "false")  # adaptive ones, and others
 CASES = (
     ((Everything("number + 1"), Once("number % 2"), MinMax("number * 2"), GapList("number - 1")), ("number",)),
     ((Once("lower(word)"), Prefix("upper(word)", 1), BloomFilter("reverse(word)"), NGram("concat(word, 'abc')")), ("word",)),
@@ -75,8 +76,14 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize(("indexes", "columns"), CASES)
-@pytest.mark.parametrize("adaptive", ["true", "false"])
+@pytest.mark.parametrize(
+    ("indexes", "columns", "adaptive"),
+    [
+        pytest.param(*case, plan, marks=pytest.mark.long if plan == "false" and case is not CASES[2] else ())
+        for case in CASES
+        for plan in PLANS
+    ],
+)
 def test_records_are_those_of_all_rows(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, groupings: list[Grouping | None], indexes: tuple[Index, ...], columns: Any, adaptive: str
 ) -> None:

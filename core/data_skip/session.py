@@ -20,6 +20,7 @@ from data_skip.planning.decide import decide
 from data_skip.planning.explain import later
 from data_skip.planning.report import QueryReport, ScanReport
 from data_skip.spark.jvm import Jvm, session_id, stopped
+from data_skip.spark.object_stores import ObjectStores
 from data_skip.spark.settings import disabled
 from data_skip.spark.workers import python_without_data_skip
 from data_skip.store.settings import HADOOP
@@ -70,7 +71,7 @@ class Skipping:
 
     def __init__(self, spark: SparkSession, index_root: str | None) -> None:
         self.spark = spark
-        self.catalog = Catalog(index_root)
+        self.catalog = Catalog(index_root, ObjectStores(spark))
         self._callback = Callback(self.catalog)
         self.jvm = Jvm(spark, self._callback, HADOOP)
         self.jvm.install()

@@ -356,7 +356,8 @@ class Table:
 
         Rows that were added a few at a time are put together: each query of a new session opens all files of the index.
         """
-        snapshot = self._snapshot()
+        with _store_errors():
+            snapshot = self._store.snapshot()
         if snapshot is None:
             return
         if snapshot.rows > 2 * int(snapshot.listed.sum()) + 1000 or snapshot.parts > _MOST_PARTS:

@@ -180,7 +180,12 @@ def rows_are_equal(skipping: Skipping, frame: DataFrame, predicate: Predicate) -
     assert rows() == expected, f"skipping changed the rows of {predicate}"
 
 
-@pytest.mark.parametrize("random_lake", [(name, 0) for name in CHANGED], indirect=True, ids=CHANGED)
+@pytest.mark.parametrize(
+    "random_lake",
+    [pytest.param((name, 0), marks=() if name == "everything" else pytest.mark.long) for name in CHANGED],
+    indirect=True,
+    ids=CHANGED,
+)
 def test_changed_files_are_kept_until_refresh(random_lake: tuple[Lake, RandomTable, int]) -> None:
     lake, table, number = random_lake
     chance = random.Random(number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -116,7 +117,7 @@ class Callback:
 
 
 def _explained(scan: Scan, catalog: Catalog) -> str:
-    found = catalog.find(scan.roots)
+    found = catalog.find(scan.roots, math.inf)  # what files were chosen by, or will be
     if not found:
         return "no index"
     return "; ".join(str(represent(scan, snapshot, catalog.knowledge, []).clause) for _, snapshot in found)
@@ -140,7 +141,7 @@ def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:
 
 def _indexed(roots: Sequence[str], catalog: Catalog) -> bool:
     try:
-        return bool(catalog.find([root.rstrip("/") for root in roots]))
+        return bool(catalog.find([root.rstrip("/") for root in roots], math.inf))  # whoever lists asks for the last version
     except StoreError:
         return True  # its report says what is wrong with it
 

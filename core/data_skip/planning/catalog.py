@@ -20,6 +20,7 @@ from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, m
 from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
 from data_skip.store import Places, Snapshot
+from data_skip.store.storage_options import Hadoop
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
 FOLDER = ".data_skip/_/_/_"
@@ -39,6 +40,8 @@ log, Iceberg's metadata and Hudi's timeline, which lie there too): `index_root` 
 default: there it would not move and be copied with it, would not be reached through links, and often may not be written.
 """
 EARLIER = "_data_skip"  # where it was kept before, and is still found
+# For so long what was the last version of an index on object storage will do to choose files: what an older one says of them is true.
+BELIEVED_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,10 @@ class Knowledge:
 class Catalog:
     """The kinds of index and the filters of a session (the core's, and those of installed plugins), and the stores of its tables."""
 
-    def __init__(self, index_root: str | None) -> None:
+    def __init__(self, index_root: str | None, spark: Hadoop | None = None) -> None:
+        """spark: by which Spark reaches object stores."""
         self.index_root = index_root.rstrip("/") if index_root else None
+        self._spark = spark
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
         self.knowledge = _know(self._modules)
         self._stores: dict[str, Places] = {}
@@ -74,20 +79,20 @@ class Catalog:
         """Where the index of the table at a root path is, or would be."""
         if root not in self._stores:
             elsewhere = [f"{self.index_root}/{_folder_name(root)}"] if self.index_root else None
-            self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"])
+            self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], self._spark)
         return self._stores[root]
 
-    def find(self, roots: Sequence[str]) -> list[tuple[str, Snapshot]]:
+    def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS) -> list[tuple[str, Snapshot]]:
         """The indexes of the tables that some paths belong to, with the tables' roots. StoreError for one that cannot be read.
 
-        A path is a table's root, a partition of it, or one of its files.
+        A path is a table's root, a partition of it, or one of its files. believed: as of DeltaStore.snapshot.
         """
         seen: dict[str, Snapshot | None] = {}  # each place is looked at once, however many partitions are below it
         found: dict[str, Snapshot] = {}
         for root in roots:
             for candidate in _candidates(root):
                 if candidate not in seen:
-                    seen[candidate] = self.store(candidate).snapshot()
+                    seen[candidate] = self.store(candidate).snapshot(believed)
                 if (snapshot := seen[candidate]) is not None:
                     found[candidate] = snapshot
                     break

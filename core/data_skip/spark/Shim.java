@@ -183,6 +183,23 @@ public final class Shim {
     return left;
   }
 
+  /** As StorageSettings.of. */
+  public byte[] storage(org.apache.spark.sql.classic.SparkSession session, String uri, String keys, String secrets) throws java.io.IOException {
+    return StorageSettings.of(session, uri, keys, secrets);
+  }
+
+  /** Whether there is a file: an object store is asked once, and not for a folder of that name as well. */
+  public boolean isThere(org.apache.spark.sql.classic.SparkSession session, String uri) throws java.io.IOException {
+    org.apache.hadoop.conf.Configuration hadoop = session.sessionState().newHadoopConf();
+    Path path = StorageSettings.path(uri, hadoop);
+    try {
+      path.getFileSystem(hadoop).open(path).close();
+      return true;
+    } catch (java.io.FileNotFoundException none) {
+      return false;
+    }
+  }
+
   /** Whether a folder holds one of some files. */
   public boolean holdsAny(org.apache.spark.sql.classic.SparkSession session, String folder, String names) throws java.io.IOException {
     Path path = new Path(java.net.URI.create(folder));

@@ -25,7 +25,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote
 
@@ -34,25 +33,27 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from data_skip.store.definition import Definition, another_reader
+from data_skip.store.object_place import ELSEWHERE, ObjectPlace
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
+from data_skip.store.storage_options import Hadoop
 
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
 _TRIES = 20
 _AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
-_ABSENT_SECONDS = 30.0  # for which a place on object storage, seen to hold no index, is not asked again
 
 
 class DeltaStore:
     """The index at one place; thread-safe."""
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, spark: Hadoop | None = None) -> None:
+        """spark: by which Spark reaches object stores; None where that need not be known."""
         self.uri = uri
+        self._place = ObjectPlace(uri, spark)  # where it is on an object store
         self._lock = threading.Lock()
-        self._table: DeltaTable | None = None
         self._snapshot: Snapshot | None = None
         self._commit: tuple[int, ...] = ()  # the file of the snapshot's version, as it was found
-        self._absent_until = 0.0
 
     @property
     def location(self) -> str:
@@ -61,51 +62,82 @@ class DeltaStore:
             return unquote(self.uri.removeprefix("file:"))
         return re.sub(r"^s3[an]://", "s3://", self.uri)  # Hadoop's names of S3
 
-    def snapshot(self) -> Snapshot | None:
-        """The last committed version; None where there is no index. StoreError where there is something else."""
+    @property
+    def _is_local(self) -> bool:
+        return "://" not in self.location
+
+    @property
+    def _is_misread(self) -> bool:
+        """Whether deltalake 1.6 takes the path for another one: it takes escapes for what they stand for once too often."""
+        return _MISREAD.search(self.location) is not None if self._is_local else _ESCAPE.search(unquote(self.location)) is not None
+
+    def _opened(self, version: int | None = None) -> DeltaTable:
+        return DeltaTable(self.location, version=version, storage_options=self._options)
+
+    @property
+    def _options(self) -> dict[str, str] | None:
+        return dict(self._place.options) or None
+
+    def snapshot(self, believed: float = 0.0) -> Snapshot | None:
+        """The last committed version; None where there is no index. StoreError where there is something else.
+
+        believed: of an index on object storage, the one that was the last some seconds ago will do.
+        """
         with self._lock:
-            return self._current()
+            return self._current(believed)
 
     def look_again(self) -> None:
         """What was seen at a place on object storage is not believed any more: it may have been made, or made anew, since."""
-        if "://" in self.location:
+        if not self._is_local:
             with self._lock:
-                self._table = self._snapshot = None
-                self._absent_until = 0.0
+                self._snapshot = None
+                self._place.forget()
 
-    def _current(self) -> Snapshot | None:
-        local = "://" not in self.location
-        if not os.path.isdir(self.location) if local else time.monotonic() < self._absent_until:
-            self._table = self._snapshot = None
+    def _current(self, believed: float = 0.0) -> Snapshot | None:
+        local, place = self._is_local, self._place
+        if not local:
+            if self._is_misread:  # it would be another place that is read
+                return None
+            if place.is_reached_otherwise():
+                self._snapshot = None
+            if self._snapshot is not None and place.is_last(self._snapshot.version, believed):
+                return self._snapshot
+            if place.why_unreadable:
+                raise StoreError(place.why_unreadable)
+        if not os.path.isdir(self.location) if local else place.is_empty:
+            self._snapshot = None
             return None
         if local and self._snapshot is not None:
             if not self._commit or self._commit != self._commit_of(self._snapshot.version):
-                self._table = self._snapshot = None  # it was deleted, and perhaps made anew up to the same version, or nobody knows
+                self._snapshot = None  # it was deleted, and perhaps made anew up to the same version, or nobody knows
             elif not self._commit_of(self._snapshot.version + 1):
                 return self._snapshot  # versions are numbered without gaps
         try:
-            try:
-                if self._table is not None:
-                    self._table.update_incremental()
-            except DeltaError:
-                self._table = None  # on object storage: it was deleted, and made anew with fewer versions
-            if self._table is None or self._snapshot is None or self._snapshot.version != self._table.version():
-                self._table = DeltaTable(self.location)  # an increment may be that of another table, made anew at the same place
-                self._check(self._table)
-                self._commit = self._commit_of(self._table.version())
-                self._snapshot = Snapshot(self._table, self.location)
+            table = self._opened()  # no increment of what was open: it may be that of another table, made anew at the same place
+            self._check(table)
+            last = self._snapshot
+            if last is None or (last.version, last.table_id) != (table.version(), table.metadata().id):
+                self._commit = self._commit_of(table.version())
+                self._snapshot = Snapshot(table, self.location, self._shown)
+            place.looked_at()
         except TableNotFoundError as error:
-            self._table = self._snapshot = None
-            if "://" in self.location:
-                self._absent_until = time.monotonic() + _ABSENT_SECONDS
+            self._snapshot = None
+            if not local:
+                place.seen_empty()
                 return None
             if not self._holds_something():
                 return None
             raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
         except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
-            self._table = self._snapshot = None
-            raise StoreError(f"the index at {self.location} cannot be read ({error}); {ADVICE}") from error
+            self._snapshot = None
+            if local:
+                raise StoreError(f"the index at {self.location} cannot be read ({error}); {ADVICE}") from error
+            place.seen_unreadable(error)
+            raise StoreError(place.why_unreadable) from None  # which may hold secrets
         return self._snapshot
+
+    def _shown(self, error: Exception) -> str:
+        return str(error) if self._is_local else self._place.shown(error)
 
     def _commit_of(self, version: int) -> tuple[int, ...]:
         """What tells a version's file in a local folder from another one of that name; nothing where there is none.
@@ -158,14 +190,14 @@ class DeltaStore:
     def _append(self, table: pa.Table, declare: bool) -> None:
         snapshot = self.snapshot()
         if snapshot is None and declare:
-            if "://" not in self.location and _MISREAD.search(self.location):
+            if self._is_misread:
                 advice = "rename it, or keep indexes elsewhere with data_skip.enable(spark, index_root=...)"
                 raise StoreError(
                     f"deltalake cannot write to {self.location!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"
                 )
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
-            DeltaTable.create(self.location, schema=BASE, mode="error", configuration=_CONFIGURATION)
-            self._absent_until = 0.0  # what was seen before it was created
+            DeltaTable.create(self.location, schema=BASE, mode="error", configuration=_CONFIGURATION, storage_options=self._options)
+            self._place.written()  # what was seen before it was created
             snapshot = self.snapshot()
         if snapshot is None:
             raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
@@ -194,13 +226,13 @@ class DeltaStore:
         CommitFailedError where another table lies there by now, of which nothing is known.
         """
         try:
-            table = DeltaTable(self.location, version=snapshot.version)
+            table = self._opened(snapshot.version)
             if table.metadata().id == snapshot.table_id:
                 return table
         except DeltaError:
             pass  # it has no such version
         with self._lock:
-            self._table = self._snapshot = None
+            self._snapshot = None
         raise CommitFailedError(f"the index at {self.location} was deleted meanwhile, and perhaps made anew")
 
     def compact(self, dead: Mapping[FileKey, int]) -> None:
@@ -213,7 +245,7 @@ class DeltaStore:
 
     def _vacuum(self) -> None:
         if self.snapshot() is not None:
-            DeltaTable(self.location).vacuum(dry_run=False)
+            self._opened().vacuum(dry_run=False)
 
     def drop(self, column: str) -> None:
         """Removes an index."""
@@ -246,9 +278,11 @@ class DeltaStore:
         """Writes again, on the state of then, where another writer was faster. StoreError where the place cannot be written to."""
         for attempt in range(_TRIES):
             try:
-                self._absent_until = 0.0
+                self._place.written()
                 return write()
             except (DeltaError, OSError) as error:
                 if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
-                    advice = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
-                    raise StoreError(f"the index at {self.location} cannot be written ({error}); {advice}") from error
+                    cause = error if self._is_local else None  # as above
+                    raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {ELSEWHERE}") from cause
+            finally:
+                self._place.written()

@@ -8,13 +8,15 @@ import pyarrow as pa
 
 from data_skip.store.delta import DeltaStore
 from data_skip.store.snapshot import FileKey, Snapshot, StoreError
+from data_skip.store.storage_options import Hadoop
 
 
 class Places:
     """The index at the first of some places that holds one; where none does, it is made at the first."""
 
-    def __init__(self, uris: Sequence[str]) -> None:
-        self._stores = [DeltaStore(uri) for uri in uris]
+    def __init__(self, uris: Sequence[str], spark: Hadoop | None = None) -> None:
+        """spark: as of DeltaStore."""
+        self._stores = [DeltaStore(uri, spark) for uri in uris]
 
     @property
     def uri(self) -> str:
@@ -26,9 +28,12 @@ class Places:
         """The place of the index, or where it would be made, as deltalake wants it. StoreError where none can be read."""
         return self._found()[0].location
 
-    def snapshot(self) -> Snapshot | None:
-        """The last committed version; None where there is no index. StoreError where one cannot be read, and none is found elsewhere."""
-        return self._found()[1]
+    def snapshot(self, believed: float = 0.0) -> Snapshot | None:
+        """The last committed version; None where there is no index. StoreError where one cannot be read, and none is found elsewhere.
+
+        believed: as of DeltaStore.snapshot.
+        """
+        return self._found(believed)[1]
 
     def look_again(self) -> None:
         """As DeltaStore.look_again, at each place."""
@@ -55,11 +60,11 @@ class Places:
         """As DeltaStore.drop."""
         self._found()[0].drop(column)
 
-    def _found(self) -> tuple[DeltaStore, Snapshot | None]:
+    def _found(self, believed: float = 0.0) -> tuple[DeltaStore, Snapshot | None]:
         errors: list[StoreError] = []
         for store in self._stores:
             try:
-                snapshot = store.snapshot()
+                snapshot = store.snapshot(believed)
             except StoreError as error:
                 errors.append(error)
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -52,10 +52,11 @@ class FileKey(NamedTuple):
 class Snapshot:
     """One committed version of the index. Records are read index by index, when first asked for."""
 
-    def __init__(self, table: DeltaTable, location: str) -> None:
+    def __init__(self, table: DeltaTable, location: str, shown: Callable[[Exception], str] = str) -> None:
+        """shown: what of an error people may see."""
         self.id = str(uuid.uuid4())
         self.version, self.table_id = table.version(), table.metadata().id
-        self._location = location
+        self._location, self._shown = location, shown
         # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
         local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
         self._dataset = table.to_pyarrow_dataset(filesystem=local)
@@ -162,16 +163,18 @@ class Snapshot:
         return have
 
     def to_arrow(self) -> pa.Table:
-        """Everything, a row a file version."""
+        """Everything, a row a file version that was collected."""
         records = self.records(self.definitions)
         counts = pa.array(self.row_counts, pa.int64(), from_pandas=True)
-        return pa.table([*self.keys().columns, counts, *records.values()], names=[*KEY_NAMES, "row_count", *records])
+        rows = pa.table([*self.keys().columns, counts, *records.values()], names=[*KEY_NAMES, "row_count", *records])
+        return rows.filter(pa.array(self.recorded))
 
     def _read(self, columns: list[str]) -> pa.Table:
         try:
             return self._dataset.to_table(columns=columns)
         except (OSError, pa.ArrowException) as error:
-            raise StoreError(f"records of the index at {self._location} cannot be read ({error}); {ADVICE}") from error
+            cause = None if "://" in self._location else error
+            raise StoreError(f"records of the index at {self._location} cannot be read ({self._shown(error)}); {ADVICE}") from cause
 
     def _largest(self, rows: pa.Table, column: str, default: int) -> npt.NDArray[Any]:
         """Of each file version the largest value that a row says; `default` where one says none, as in rows of earlier versions."""

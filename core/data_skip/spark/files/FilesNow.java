@@ -22,26 +22,34 @@ public final class FilesNow {
   /** The files at some paths; null for one that is gone. */
   public static FileStatus[] of(List paths, final Configuration configuration) throws IOException {
     final FileStatus[] found = new FileStatus[paths.size()];
-    boolean local = paths.isEmpty() || "file".equals(((Path) paths.get(0)).toUri().getScheme());
-    ExecutorService threads = local || found.length < 2 ? null : Executors.newFixedThreadPool(Math.min(AT_ONCE, found.length));
+    List asks = new ArrayList();
+    for (int i = 0; i < found.length; i++) {
+      final int place = i;
+      final Path path = (Path) paths.get(i);
+      asks.add(new Callable() {
+        public Object call() throws IOException {
+          try {
+            FileStatus now = path.getFileSystem(configuration).getFileStatus(path);
+            found[place] = now.isDirectory() ? null : now;
+          } catch (FileNotFoundException gone) {
+            found[place] = null;
+          }
+          return null;
+        }
+      });
+    }
+    atOnce(asks, paths.isEmpty() || "file".equals(((Path) paths.get(0)).toUri().getScheme()));
+    return found;
+  }
+
+  /** Calls all; several at once, unless each is quick. */
+  public static void atOnce(List calls, boolean quick) throws IOException {
+    ExecutorService threads = quick || calls.size() < 2 ? null : Executors.newFixedThreadPool(Math.min(AT_ONCE, calls.size()));
     try {
       List asked = new ArrayList();
-      for (int i = 0; i < found.length; i++) {
-        final int place = i;
-        final Path path = (Path) paths.get(i);
-        Callable ask = new Callable() {
-          public Object call() throws IOException {
-            try {
-              FileStatus now = path.getFileSystem(configuration).getFileStatus(path);
-              found[place] = now.isDirectory() ? null : now;
-            } catch (FileNotFoundException gone) {
-              found[place] = null;
-            }
-            return null;
-          }
-        };
-        if (threads == null) ask.call();
-        else asked.add(threads.submit(ask));
+      for (int i = 0; i < calls.size(); i++) {
+        if (threads == null) ((Callable) calls.get(i)).call();
+        else asked.add(threads.submit((Callable) calls.get(i)));
       }
       for (int i = 0; i < asked.size(); i++) ((Future) asked.get(i)).get();
     } catch (java.util.concurrent.ExecutionException e) {
@@ -51,6 +59,5 @@ public final class FilesNow {
     } finally {
       if (threads != null) threads.shutdownNow();
     }
-    return found;
   }
 }

@@ -4,8 +4,16 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Paths;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -21,7 +29,7 @@ import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 public final class Freshness {
   private final SparkSession session;
   private Configuration configuration; // made where a folder is listed, once: it is a copy of all settings
-  private final Map folders = new HashMap();
+  private final Map folders = new ConcurrentHashMap(); // by its path what a folder holds, by its name
 
   public Freshness(SparkSession session) {
     this.session = session;
@@ -42,19 +50,36 @@ public final class Freshness {
   }
 
   private boolean remote(FileStatusWithMetadata listed) throws java.io.IOException {
-    FileStatus now = (FileStatus) folder(listed.getPath().getParent()).get(listed.getPath().getName());
+    Path folder = listed.getPath().getParent();
+    if (!folders.containsKey(folder)) look(Collections.singletonList(folder));
+    Map files = (Map) folders.get(folder);
+    FileStatus now = files == null ? null : (FileStatus) files.get(listed.getPath().getName());
     return now != null && now.getLen() == listed.getLen() && now.getModificationTime() == listed.getModificationTime();
   }
 
-  private Map folder(Path path) throws java.io.IOException {
-    Map files = (Map) folders.get(path);
-    if (files == null) {
-      files = new HashMap();
+  /** Lists folders, several at once; local files are looked at one by one, when they are asked about. */
+  public void look(Collection paths) throws java.io.IOException {
+    List calls = new ArrayList();
+    Iterator all = new LinkedHashSet(paths).iterator();
+    while (all.hasNext()) {
+      final Path path = (Path) all.next();
+      if ("file".equals(path.toUri().getScheme())) continue;
       if (configuration == null) configuration = session.sessionState().newHadoopConf();
-      FileStatus[] listed = path.getFileSystem(configuration).listStatus(path);
-      for (int i = 0; i < listed.length; i++) files.put(listed[i].getPath().getName(), listed[i]);
-      folders.put(path, files);
+      final Configuration settings = configuration;
+      calls.add(new Callable() {
+        public Object call() {
+          try {
+            Map files = new HashMap();
+            FileStatus[] listed = path.getFileSystem(settings).listStatus(path);
+            for (int i = 0; i < listed.length; i++) files.put(listed[i].getPath().getName(), listed[i]);
+            folders.put(path, files);
+          } catch (Exception unknown) {
+            folders.put(path, Collections.emptyMap()); // of which nothing is believed
+          }
+          return null;
+        }
+      });
     }
-    return files;
+    FilesNow.atOnce(calls, false);
   }
 }

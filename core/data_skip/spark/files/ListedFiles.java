@@ -30,6 +30,9 @@ public interface ListedFiles {
   /** Whether a file may be skipped by what is known of the version that was listed. */
   boolean holds(int file, Freshness freshness);
 
+  /** The folder that Freshness lists before it says whether a file may be skipped; null where it looks at the file, or at nothing. */
+  Path folderToLookAt(int file);
+
   /** Some of the files, for Spark to read. */
   FileStatusWithMetadata[] read(int[] files) throws java.io.IOException;
 
@@ -98,6 +101,10 @@ public interface ListedFiles {
 
     public boolean holds(int i, Freshness freshness) {
       return freshness.holds(file(i));
+    }
+
+    public Path folderToLookAt(int i) {
+      return "file".equals(path(i).toUri().getScheme()) ? null : path(i).getParent();
     }
 
     public FileStatusWithMetadata[] read(int[] chosen) {

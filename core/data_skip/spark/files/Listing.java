@@ -7,6 +7,7 @@ import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.SparkSession;
@@ -110,7 +111,7 @@ public final class Listing {
   }
 
   /** As ListedVersions.skip. */
-  public String skip(String snapshot, byte[] versions) {
+  public String skip(String snapshot, byte[] versions) throws java.io.IOException {
     return Connection.text(versions(snapshot).skip(versions));
   }
 
@@ -260,10 +261,17 @@ public final class Listing {
     }
 
     /** Takes away the listed files whose bit is set, unless they have changed since they were listed. Returns the bits of those that have. */
-    public byte[] skip(byte[] versions) {
+    public byte[] skip(byte[] versions) throws java.io.IOException {
       BitSet skipped = BitSet.valueOf(versions);
       BitSet changed = new BitSet();
       Freshness freshness = new Freshness(session);
+      List folders = new ArrayList();
+      for (int i = 0; i < slots.length; i++) {
+        if (slots[i] < 0 || !skipped.get(slots[i])) continue;
+        Path folder = files.folderToLookAt(i);
+        if (folder != null) folders.add(folder);
+      }
+      freshness.look(folders);
       for (int i = 0; i < slots.length; i++) {
         if (slots[i] < 0 || !skipped.get(slots[i])) continue;
         if (files.holds(i, freshness)) keep[i] = 0; else changed.set(slots[i]);

@@ -1,0 +1,91 @@
+"""A place on an object store, where every question is a request: how it is reached, what was seen, and for how long that is believed."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+
+from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, storage_options
+
+ELSEWHERE = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
+_OPTIONS_SECONDS = 60.0  # for which what was told of the store is believed
+_LOOK_SECONDS = 60.0  # after which an index is looked at as a whole
+_ABSENT_SECONDS = 30.0  # for which a place that was seen to hold no index is not asked again
+_UNREADABLE_SECONDS = 60.0  # for which one that cannot be read is not: to find that out may take longer than a query
+
+
+class ObjectPlace:
+    """What is known of the index at one place."""
+
+    def __init__(self, uri: str, spark: Hadoop | None) -> None:
+        """spark: by which Spark reaches the store; None where that need not be known."""
+        self._uri, self._spark = uri, spark
+        self.options = StorageOptions({})
+        self._options_until = self._absent_until = self._unreadable_until = 0.0
+        self._why_unreadable = ""
+        self._seen_at = self._looked_at = -math.inf  # when the last snapshot was known to be the last one, and when all was looked at
+
+    def is_reached_otherwise(self) -> bool:
+        """Whether the store is, than when this was asked before: credentials of roles and instances end, and others follow."""
+        if time.monotonic() < self._options_until:
+            return False
+        options = storage_options(self._uri, self._spark)
+        self._options_until = time.monotonic() + _OPTIONS_SECONDS
+        changed = dict(options) != dict(self.options)
+        self.options = options
+        return changed
+
+    def forget(self) -> None:
+        """Nothing that was seen is believed any more."""
+        self._options_until = 0.0
+        self.written()
+
+    def written(self) -> None:
+        """Somebody of this process has written there, or is about to."""
+        self._absent_until = self._unreadable_until = 0.0
+        self._seen_at = -math.inf
+
+    def looked_at(self) -> None:
+        """All was looked at now."""
+        self._seen_at = self._looked_at = time.monotonic()
+
+    def seen_empty(self) -> None:
+        """There is no index now."""
+        self._absent_until = time.monotonic() + _ABSENT_SECONDS
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was no index a moment ago."""
+        return time.monotonic() < self._absent_until
+
+    def seen_unreadable(self, error: Exception) -> None:
+        """There is an index, or something else, that cannot be read now."""
+        advice = f"it is read with Spark's credentials, or those of {OVERRIDES}*; {ELSEWHERE}"
+        self._why_unreadable = f"the index at {self._uri} cannot be read ({self.shown(error)}); {advice}"
+        self._unreadable_until = time.monotonic() + _UNREADABLE_SECONDS
+
+    @property
+    def why_unreadable(self) -> str:
+        """Why it could not be read a moment ago; "" where it could, and where nobody knows."""
+        return self._why_unreadable if time.monotonic() < self._unreadable_until else ""
+
+    def is_last(self, version: int, believed: float) -> bool:
+        """Whether a version, the last one when it was read, is so still; believed: or was, so many seconds ago.
+
+        By one request at most, since versions are numbered without gaps. That an index was deleted, and perhaps made anew, is not seen
+        so: hence a minute after all was looked at, that is to be done again.
+        """
+        now = time.monotonic()
+        if now - self._seen_at < believed:
+            return True
+        if self._spark is None or now >= self._looked_at + _LOOK_SECONDS:
+            return False
+        if self._spark.holds(f"{self._uri}/_delta_log/{version + 1:020}.json") is not False:
+            return False
+        self._seen_at = now
+        return True
+
+    def shown(self, error: Exception) -> str:
+        """What deltalake says of an error, which may be all that was sent and answered: in one line, with no colours and no secrets."""
+        return self.options.without_secrets(" ".join(re.sub(r"\x1b\[\d*m|\u21b3", "", str(error)).split()))

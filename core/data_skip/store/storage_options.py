@@ -1,0 +1,224 @@
+"""What `deltalake` is told of an object store: what Hadoop has been told, so that nobody writes credentials twice.
+
+    Hadoop                                          deltalake's `storage_options`
+    whatever provides S3A's credentials             aws_access_key_id, aws_secret_access_key, aws_session_token, aws_skip_signature
+    fs.s3a.endpoint, endpoint.region, ...           aws_endpoint, aws_region, aws_virtual_hosted_style_request, aws_allow_http
+    fs.azure.account.key, oauth2, sas, ...          azure_storage_account_key, azure_client_id, azure_storage_sas_key, ...
+    fs.gs.auth.*, google.cloud.auth.*               google_service_account, google_application_credentials, ...
+    spark.data_skip.storage.X                       X, whatever Hadoop says
+
+S3A's credentials are asked of S3A, so they are those with which Spark reads: of the environment, a profile, an instance, a role, or of a
+provider of the user's own. What Hadoop does not say is left to deltalake, which looks into the environment and asks the instance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
+from urllib.parse import quote, urlsplit
+
+
+class Hadoop(Protocol):
+    """What is asked of Spark: spark/object_stores.py answers."""
+
+    def told(self, uri: str, keys: Iterable[str], secrets: Iterable[str]) -> Mapping[str, Any]:
+        """`set`, `credentials`, `region`, `overrides`, by keys of Hadoop: see StorageSettings.java."""
+
+    def holds(self, uri: str) -> bool | None:
+        """Whether there is a file; None where that cannot be told."""
+
+
+OVERRIDES = "spark.data_skip.storage."
+_S3A = "fs.s3a."
+_S3_KEYS = ("endpoint", "endpoint.region", "path.style.access", "connection.ssl.enabled", "requester.pays.enabled")
+_S3_ENCRYPTION = ("encryption.algorithm", "server-side-encryption-algorithm")
+_S3_ENCRYPTION_KEYS = ("encryption.key", "server-side-encryption.key")
+_ENCRYPTIONS = {"AES256": "AES256", "SSE-S3": "AES256", "SSE-KMS": "aws:kms", "DSSE-KMS": "aws:kms:dsse", "SSE-C": "sse-c"}
+_AZURE = "fs.azure."
+_AZURE_KEYS = (
+    *("account.auth.type", "account.oauth.provider.type", "account.oauth2.client.id", "account.oauth2.client.endpoint"),
+    *("account.oauth2.msi.tenant", "account.oauth2.msi.authority", "account.oauth2.token.file"),
+)
+_AZURE_SECRETS = ("account.key", "account.oauth2.client.secret", "sas.fixed.token")
+_GOOGLE_KEYS = (
+    *(
+        "fs.gs.auth.type",
+        "fs.gs.auth.service.account.json.keyfile",
+        "google.cloud.auth.type",
+        "google.cloud.auth.service.account.json.keyfile",
+    ),
+    *("google.cloud.auth.service.account.enable", "google.cloud.auth.null.enable", "fs.gs.storage.root.url"),
+)
+_SECRET = ("key", "secret", "token", "password", "credential", "proxy_url")  # in the name of an option whose value nobody may see
+_OPEN = ("aws_skip_signature", "google_skip_signature", "azure_skip_signature", "aws_sse_bucket_key_enabled")
+_HIDDEN = "***"
+_PATIENCE = {"retry_timeout": "30s"}  # instead of three minutes: a query waits, which would be answered without an index as well
+
+
+class StorageOptions(Mapping[str, str]):
+    """What deltalake takes as `storage_options`; what is printed of it has no secrets."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = dict(options)
+
+    def __getitem__(self, key: str) -> str:
+        return self._options[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._options)
+
+    def __len__(self) -> int:
+        return len(self._options)
+
+    def __repr__(self) -> str:
+        return repr({key: _HIDDEN if _is_secret(key) else value for key, value in self._options.items()})
+
+    def without_secrets(self, text: str) -> str:
+        """A text in which no value of a secret option is left, as it is or as a URL has it."""
+        for key, value in self._options.items():
+            if _is_secret(key) and value:
+                for form in (value, quote(value, safe=""), quote(value)):
+                    text = text.replace(form, _HIDDEN)
+        return text
+
+
+def _is_secret(option: str) -> bool:
+    name = option.lower()
+    return name not in _OPEN and any(word in name for word in _SECRET)
+
+
+def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
+    """What deltalake is told of the object store of a URI; nothing of a local file."""
+    parts = urlsplit(uri)
+    if spark is None or parts.scheme in ("", "file"):
+        return StorageOptions({})
+    account = parts.hostname or ""
+    if parts.scheme in ("s3", "s3a", "s3n"):
+        keys, secrets = [_S3A + key for key in (*_S3_KEYS, *_S3_ENCRYPTION)], [_S3A + key for key in _S3_ENCRYPTION_KEYS]
+    elif parts.scheme in ("abfs", "abfss"):
+        keys = [key for name in _AZURE_KEYS for key in _of_account(name, account)]
+        secrets = [key for name in _AZURE_SECRETS for key in _of_account(name, account, parts.username or "")]
+    elif parts.scheme == "gs":
+        keys, secrets = list(_GOOGLE_KEYS), []
+    else:
+        keys, secrets = [], []
+    told = spark.told(uri, keys, secrets)
+    set_: dict[str, str] = {key: value for key, value in told["set"].items() if value}
+    found: dict[str, str] = {}
+    if parts.scheme in ("s3", "s3a", "s3n"):
+        found = _s3(parts.netloc, {key.removeprefix(_S3A): value for key, value in set_.items()}, told)
+    elif parts.scheme in ("abfs", "abfss"):
+        found = _azure(lambda name: next((set_[key] for key in _of_account(name, account, parts.username or "") if key in set_), None))
+    elif parts.scheme == "gs":
+        found = _google(set_)
+    found |= _PATIENCE
+    overrides = {key.lower(): value for key, value in told["overrides"].items()}
+    return StorageOptions(found | overrides)
+
+
+def _s3(bucket: str, set_: Mapping[str, str], told: Mapping[str, Any]) -> dict[str, str]:
+    # A commit is a PUT that fails where its version is there, or writers overwrite each other: so whatever the environment says.
+    found = {"aws_conditional_put": "etag", "aws_s3_allow_unsafe_rename": "false"}
+    credentials = told.get("credentials")
+    if credentials is not None and "access_key" not in credentials:
+        found["aws_skip_signature"] = "true"  # anonymous
+    elif credentials is not None:
+        found |= {"aws_access_key_id": credentials["access_key"], "aws_secret_access_key": credentials["secret_key"]}
+        if token := credentials.get("session_token"):
+            found["aws_session_token"] = token
+    if region := set_.get("endpoint.region") or _region_of(set_.get("endpoint", "")) or told.get("region"):
+        found["aws_region"] = region
+    found |= _endpoint(bucket, set_)
+    if _is_true(set_.get("requester.pays.enabled")):
+        found["aws_request_payer"] = "true"
+    encryption = next((_ENCRYPTIONS.get(set_[key].upper()) for key in _S3_ENCRYPTION if key in set_), None)
+    key = next((set_[key] for key in _S3_ENCRYPTION_KEYS if key in set_), None)
+    if encryption:
+        found["aws_server_side_encryption"] = encryption
+        if key and encryption != "AES256":
+            found["aws_sse_customer_key_base64" if encryption == "sse-c" else "aws_sse_kms_key_id"] = key
+    return found
+
+
+def _endpoint(bucket: str, set_: Mapping[str, str]) -> dict[str, str]:
+    """Where an S3 is that is none of Amazon's own: with the bucket in its path, or before its name, as S3A asks for it."""
+    endpoint = set_.get("endpoint", "")
+    by_path = _is_true(set_.get("path.style.access")) or "." in bucket or "_" in bucket or bucket != bucket.lower()
+    if not endpoint or _is_amazon(endpoint):
+        return {} if by_path else {"aws_virtual_hosted_style_request": "true"}
+    if "://" not in endpoint:
+        endpoint = f"{'http' if set_.get('connection.ssl.enabled', 'true').lower() == 'false' else 'https'}://{endpoint}"
+    parts = urlsplit(endpoint.rstrip("/"))
+    found = {"aws_allow_http": "true"} if parts.scheme == "http" else {}
+    host = parts.hostname or ""
+    if by_path or ":" in host or host.replace(".", "").isdigit():  # a number has no names below it
+        return found | {"aws_endpoint": endpoint.rstrip("/"), "aws_virtual_hosted_style_request": "false"}
+    return found | {"aws_endpoint": f"{parts.scheme}://{bucket}.{parts.netloc}{parts.path}", "aws_virtual_hosted_style_request": "true"}
+
+
+def _is_amazon(endpoint: str) -> bool:
+    """Whether an endpoint is that of all buckets, or of all of a region."""
+    return re.fullmatch(r"s3([.-][a-z]{2}(-[a-z]+)+-\d)?\.amazonaws\.com", _host(endpoint)) is not None
+
+
+def _region_of(endpoint: str) -> str:
+    """Of `s3.eu-west-1.amazonaws.com`, `eu-west-1`; "" of what is none of Amazon's, or says none."""
+    found = re.search(r"(?<![a-z0-9])([a-z]{2}(-[a-z]+)+-\d)\.(vpce\.)?amazonaws\.com", _host(endpoint))
+    return found[1] if found else ""
+
+
+def _host(endpoint: str) -> str:
+    return urlsplit(endpoint if "://" in endpoint else f"https://{endpoint}").hostname or ""
+
+
+def _is_true(value: str | None) -> bool:
+    return (value or "").lower() == "true"
+
+
+def _of_account(name: str, account: str, container: str = "") -> list[str]:
+    """The keys by which Azure's driver knows a setting, the one that counts first."""
+    own = [f"{_AZURE}{name}.{container}.{account}"] if container and name.startswith("sas.") else []
+    return [*own, f"{_AZURE}{name}.{account}", f"{_AZURE}{name}"]
+
+
+def _azure(get: Callable[[str], str | None]) -> dict[str, str]:
+    kind = (get("account.auth.type") or "SharedKey").lower()
+    if kind == "sharedkey":
+        return _given(azure_storage_account_key=get("account.key"))
+    if kind == "sas":
+        return _given(azure_storage_sas_key=get("sas.fixed.token"))
+    if kind != "oauth":
+        return {}  # a class of the user's own provides tokens
+    provider = (get("account.oauth.provider.type") or "").rsplit(".", 1)[-1]
+    host, tenant = _tenant(get("account.oauth2.client.endpoint") or "")
+    client = get("account.oauth2.client.id")
+    if provider == "MsiTokenProvider":
+        return _given(azure_client_id=client)
+    found = _given(azure_client_id=client, azure_tenant_id=tenant or get("account.oauth2.msi.tenant"), azure_authority_host=host)
+    if provider == "WorkloadIdentityTokenProvider":
+        authority = (get("account.oauth2.msi.authority") or "").rstrip("/")
+        return found | _given(azure_federated_token_file=get("account.oauth2.token.file"), azure_authority_host=authority or host)
+    return found | _given(azure_client_secret=get("account.oauth2.client.secret"))
+
+
+def _tenant(endpoint: str) -> tuple[str | None, str | None]:
+    """Of `https://login.microsoftonline.com/TENANT/oauth2/token` the host and the tenant."""
+    parts = urlsplit(endpoint)
+    folders = parts.path.strip("/").split("/")
+    return (f"{parts.scheme}://{parts.netloc}", folders[0]) if parts.netloc and folders[0] else (None, None)
+
+
+def _google(set_: Mapping[str, str]) -> dict[str, str]:
+    file = set_.get("fs.gs.auth.service.account.json.keyfile") or set_.get("google.cloud.auth.service.account.json.keyfile")
+    kind = (set_.get("fs.gs.auth.type") or set_.get("google.cloud.auth.type") or "").upper()
+    anonymous = kind == "UNAUTHENTICATED" or _is_true(set_.get("google.cloud.auth.null.enable"))
+    by_file = (
+        kind in ("", "SERVICE_ACCOUNT_JSON_KEYFILE") and set_.get("google.cloud.auth.service.account.enable", "true").lower() == "true"
+    )
+    found = {"google_skip_signature": "true"} if anonymous else _given(google_service_account=file if by_file else None)
+    return found | _given(google_base_url=(set_.get("fs.gs.storage.root.url") or "").rstrip("/"))
+
+
+def _given(**options: str | None) -> dict[str, str]:
+    return {key: value for key, value in options.items() if value}
