@@ -80,6 +80,20 @@ def test_records_are_read_again_where_there_is_no_room(lake: Lake, reads: list[l
         assert len(reads) == 1 if budget == "1g" else len(reads) >= 2
 
 
+def test_records_that_are_kept_stay_those_of_their_index(lake: Lake) -> None:
+    """Where an index is rewritten, some of its records are at hand, others are read: as of one type, so that none would be missed."""
+    for i in range(4):
+        lake.file(f"{i}.parquet", {"x": [i], "y": [100 + i], "z": [i]})
+    table = lake.index(MinMax("x"), MinMax("y"), MinMax("z"))
+    lake.check("y = 102", read=["2.parquet"])
+    before = [row.asDict(recursive=True) for row in table.metadata().drop(MinMax("z").column).sort("path").collect()]
+    lake.check("y = 103", read=["3.parquet"])
+    table.drop_index(MinMax("z"))
+    assert [row.asDict(recursive=True) for row in table.metadata().sort("path").collect()] == before
+    lake.check("x = 1", read=["1.parquet"])
+    lake.check("y = 101", read=["1.parquet"])
+
+
 def test_a_budget_that_is_no_size(lake: Lake) -> None:
     lake.file("0.parquet", {"x": [1]})
     lake.index(MinMax("x"))

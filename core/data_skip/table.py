@@ -43,6 +43,7 @@ from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.definition import Definition, another_reader
 
 FILES_PER_COMMIT = 100_000  # whose records the driver holds at a time
+_FEW_ROWS = 1_000  # of an index: to drop some of them is not worth a commit
 _MOST_PARTS = 100  # files of an index, of which each takes a third of a millisecond to open
 
 
@@ -190,7 +191,10 @@ class Table:
                 if why := another_reader(other, bindings[-1].definition):
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
                     raise DataSkipError(f"{self.name} has {other}, {why}; {advice}")
-        return self._index(state, snapshot, bindings, None, files_per_commit, progress)
+        report = self._index(state, snapshot, bindings, None, files_per_commit, progress)
+        if report.files_collected > files_per_commit:
+            self._tidy()
+        return report
 
     def fitted(self, *indexes: Index) -> list[Index]:
         """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table.
@@ -352,7 +356,7 @@ class Table:
             return self._store.snapshot()
 
     def _tidy(self) -> None:
-        """Drops the rows of files that are gone or changed, once they outnumber the others by a thousand.
+        """Drops the rows of files that are gone or changed, or were told in several commits, once they are half as many as the others.
 
         Rows that were added a few at a time are put together: each query of a new session opens all files of the index.
         """
@@ -360,7 +364,7 @@ class Table:
             snapshot = self._store.snapshot()
         if snapshot is None:
             return
-        if snapshot.rows > 2 * int(snapshot.listed.sum()) + 1000 or snapshot.parts > _MOST_PARTS:
+        if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.parts > _MOST_PARTS:
             with _store_errors():
                 self._store.compact({file: generation for file, generation in snapshot.generation_of().items() if generation % 2})
 

@@ -270,7 +270,7 @@ class DeltaStore:
         further = (snapshot.row_counts, snapshot.generations, snapshot.recorded)
         about = [*BASE][len(KEYS) :] if snapshot.is_listing else [BASE.field("row_count")]  # what was no listing is none by being rewritten
         arrays += [pa.array(values, field.type, from_pandas=True) for values, field in zip(further, about, strict=False)]
-        arrays += records.values()
+        arrays += [records[name] for name in kept]
         table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*KEYS, *about, *fields]))
         write_deltalake(self._at(snapshot), table, mode="overwrite", schema_mode="overwrite", commit_properties=_AS_READ)
 

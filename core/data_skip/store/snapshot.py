@@ -144,7 +144,7 @@ class Snapshot:
                 self._records |= found
         if most:
             MEMORY.used(self, [(column, records.nbytes) for column, records in found.items()], most)
-        return found
+        return {column: found[column] for column in wanted}
 
     def let_go(self, column: str) -> None:
         """Does not keep the records of an index any longer, nor what was made of them."""
@@ -166,7 +166,7 @@ class Snapshot:
         """Everything, a row a file version that was collected."""
         records = self.records(self.definitions)
         counts = pa.array(self.row_counts, pa.int64(), from_pandas=True)
-        rows = pa.table([*self.keys().columns, counts, *records.values()], names=[*KEY_NAMES, "row_count", *records])
+        rows = pa.table(dict(zip(KEY_NAMES, self.keys().columns, strict=True)) | {"row_count": counts} | records)
         return rows.filter(pa.array(self.recorded))
 
     def _read(self, columns: list[str]) -> pa.Table:
