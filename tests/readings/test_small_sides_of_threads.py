@@ -1,4 +1,4 @@
-"""What is run first in a thread of one of Spark's pools leaves the pool its threads, and a broadcast its time."""
+"""What is run first in the thread of a broadcast leaves that its time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tests.support import Lake, settings_of
 
 FILES, ROWS = 4, 500
 SLOW = "aggregate(sequence(0L, 200000L + pad), 0L, (a, v) -> a + v % 7) >= 0"  # 20 ms
-POOLS = ("spark.sql.shuffleExchange.maxThreadThreshold", "spark.sql.resultQueryStage.maxThreadThreshold")
 
 
 @pytest.fixture(scope="module")
@@ -42,24 +41,6 @@ def test_a_broadcast_is_not_given_up_for_what_is_run_first(lake: Lake, adaptive:
         assert "was not done in 0.3 s, and then ended" in str(scan.notes), scan.notes
     with settings_of(lake.spark, {"spark.sql.adaptive.enabled": adaptive, "spark.sql.broadcastTimeout": "-1"}):
         assert of_fact(lake, sql.replace(SLOW, "id >= 0")).files_read == 1
-
-
-def test_half_of_a_pool_is_left_to_what_is_run_first(lake: Lake) -> None:
-    """What is run in a thread of adaptive execution needs another of the pool: with all of them waiting so, nothing would go on."""
-    conf = lake.spark._jsparkSession.sessionState().conf()
-    queries = ("SELECT /*+ BROADCAST(dim) */ fact.* FROM fact JOIN dim ON k = id",)  # an exchange, without which nothing is adaptive
-    try:
-        with settings_of(lake.spark, {"spark.sql.adaptive.enabled": "true"}):
-            for threads, read in (("1", FILES), ("2", 1), ("2", 1), ("1024", 1)):
-                for key in POOLS:
-                    conf.setConfString(key, threads)
-                for sql in queries:
-                    scan = of_fact(lake, sql)
-                    assert scan.files_read == read, (threads, sql, scan.notes)
-                    assert ("of which too many wait already" in str(scan.notes)) == (threads == "1"), scan.notes
-    finally:
-        for key in POOLS:
-            conf.unsetConf(key)
 
 
 def of_fact(lake: Lake, sql: str) -> ScanReport:
