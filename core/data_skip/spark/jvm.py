@@ -24,7 +24,7 @@ SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
         ("", "Connection UserSettings Plans"),
-        ("plans", "SameColumns ScannedFiles SideCost Repeatable TimeLimit SmallSide"),
+        ("plans", "SameColumns ScannedFiles SideCost Repeatable PoolThreads TimeLimit SmallSide"),
         ("trees", "Code TreeEncoder"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),

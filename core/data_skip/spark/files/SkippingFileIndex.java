@@ -272,8 +272,12 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private scala.collection.immutable.Seq decided(ListedFiles all) {
     Listing listing = new Listing(this, session(), all);
     String said = asked(listing);
-    while ("ask".equals(said)) {
-      runWorkers();
+    while ("ask".equals(said) && PoolThreads.enter(asking.sessionState().conf())) {
+      try {
+        runWorkers();
+      } finally {
+        PoolThreads.leave();
+      }
       listing.keepAll();
       said = asked(listing);
     }

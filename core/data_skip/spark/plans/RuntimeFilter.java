@@ -129,8 +129,7 @@ public final class RuntimeFilter {
    * of the pool did so, they would wait for each other, and no limit would end them.
    */
   public boolean mayWaitForItself() {
-    String thread = Thread.currentThread().getName();
-    return (thread.startsWith("broadcast-exchange") || thread.startsWith("subquery")) && SideCost.waits(other);
+    return PoolThreads.ofFew() && SideCost.waits(other);
   }
 
   /** Why the small side is not run at all; null where it may be. `spark.data_skip.join.maxBytes` is the most that it may read. */

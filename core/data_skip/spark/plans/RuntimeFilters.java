@@ -58,6 +58,10 @@ public final class RuntimeFilters {
         notes.add(one.sql() + " is not used: " + shown(time, asking) + " are over in which small sides of this query might be run");
         continue;
       }
+      if (!PoolThreads.enter(asking.sessionState().conf())) {
+        notes.add(one.sql() + " is not used: " + one.side() + " may need a thread of the pool of this one, of which too many wait already");
+        continue;
+      }
       long start = System.nanoTime();
       TimeLimit limit = one.mayEnd() ? new TimeLimit(asking.sparkContext(), left) : null;
       try {
@@ -70,6 +74,7 @@ public final class RuntimeFilters {
       } catch (Exception e) {
         notes.add(one.sql() + " is not used: running " + one.side() + " failed: " + e);
       } finally {
+        PoolThreads.leave();
         if (limit != null) limit.close();
         if (limit != null) time.take(System.nanoTime() - start); // what fills a cache takes no time that the query would not
       }

@@ -1,6 +1,7 @@
 package data_skip;
 
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.internal.SQLConf;
 
 /**
  * The time that the small sides of one query take together: a tenth of what reading takes that they may save; or as long as the user says.
@@ -18,7 +19,8 @@ public final class SideTime {
 
   /** Seconds, in all. */
   public synchronized double seconds(SparkSession session) {
-    return UserSettings.joinMaxSeconds(session.sessionState().conf(), reading / RuntimeFilter.LEAST_RATIO);
+    SQLConf conf = session.sessionState().conf();
+    return PoolThreads.most(UserSettings.joinMaxSeconds(conf, reading / RuntimeFilter.LEAST_RATIO), conf);
   }
 
   /** Seconds, of those that are not taken; 0: none. */

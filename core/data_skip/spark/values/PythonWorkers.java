@@ -103,7 +103,7 @@ public final class PythonWorkers {
   public void run(SparkSession session) {
     rounds = Math.min(rounds + 1, MOST_ROUNDS);
     failures = 0;
-    double seconds = UserSettings.pythonMaxSeconds(session.sessionState().conf());
+    double seconds = PoolThreads.most(UserSettings.pythonMaxSeconds(session.sessionState().conf()), session.sessionState().conf());
     limit = new TimeLimit(session.sparkContext(), seconds);
     try {
       List groups = groups();
