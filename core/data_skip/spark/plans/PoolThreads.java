@@ -26,9 +26,9 @@ public final class PoolThreads {
     return isOf(BROADCASTS) || isOf(SUBQUERIES);
   }
 
-  /** So many seconds, or a tenth of those after which Spark gives up the broadcast that this thread makes. */
+  /** So many seconds, or a tenth of those after which Spark gives up the broadcast that this thread makes; it never does after -1. */
   public static double most(double seconds, SQLConf conf) {
-    return isOf(BROADCASTS) ? Math.min(seconds, (double) conf.broadcastTimeout() / 10) : seconds;
+    return isOf(BROADCASTS) && conf.broadcastTimeout() >= 0 ? Math.min(seconds, (double) conf.broadcastTimeout() / 10) : seconds;
   }
 
   /** Whether this thread may run something of its own: half of a pool's threads may at once. If so, `leave` is called once it is done. */
