@@ -36,8 +36,8 @@ def s3(hadoop: Mapping[str, str], bucket: str = "lake", **told: Any) -> dict[str
 
 
 def test_local_files_ask_nobody() -> None:
-    assert dict(storage_options("file:/tmp/t", None)) == {}
-    assert options("file:/tmp/t", {}) == {}
+    assert dict(storage_options("file:/lake/t", None)) == {}
+    assert options("file:/lake/t", {}) == {}
 
 
 def test_credentials_of_s3() -> None:

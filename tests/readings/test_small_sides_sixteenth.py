@@ -170,3 +170,14 @@ def test_a_query_leaves_the_tags_of_its_thread(lake: Lake, dim: Lake) -> None:
     with settings_of(lake.spark, {"spark.sql.adaptive.enabled": "false"}):
         assert of_fact(lake, "SELECT /*+ MERGE(fact) */ k FROM fact JOIN dim ON k = id").files_read == 1
     assert not lake.spark.sparkContext.getJobTags()
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_a_broadcast_is_not_given_up_for_what_is_run_first(lake: Lake, dim: Lake, adaptive: str) -> None:
+    """Spark gives a broadcast up after so many seconds; what was run in its thread took as long as it might elsewhere."""
+    sql = f"SELECT /*+ BROADCAST(fact) */ fact.* FROM (SELECT * FROM dim WHERE {SLOW}) d LEFT JOIN fact ON k = d.id"
+    with settings_of(lake.spark, {"spark.sql.adaptive.enabled": adaptive, "spark.sql.broadcastTimeout": "3"}):
+        scan = of_fact(lake, sql)
+        assert "was not done in 0.3 s, and then ended" in str(scan.notes), scan.notes
+    with settings_of(lake.spark, {"spark.sql.adaptive.enabled": adaptive, "spark.sql.broadcastTimeout": "-1"}):
+        assert of_fact(lake, sql.replace(SLOW, "id >= 0")).files_read == 1

@@ -150,12 +150,10 @@ def test_a_predicate_on_the_names_of_files_reads_no_others(lake: Lake) -> None:
     assert rows_of(lake.table().read("snapshot").selectExpr(*told)) == rows_of(plain.selectExpr(*told))
 
 
-def test_all_scans_of_a_query_read_one_version(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    lake.file("a.parquet", {"x": [1]})
-    table = lake.index(MinMax("x"))
-    one, other = table.read("snapshot"), table.read("snapshot")
-    pairs = one.selectExpr("x AS a").crossJoin(other.selectExpr("x + 0 AS b"))
-    last, asked = callback._last_snapshot, []
+def refreshed_after_the_first_scan(lake: Lake, table: Table, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """From now on the first scan that asks for the last version is told one, and another file is added right after; who asked first."""
+    last = callback._last_snapshot
+    asked: list[str] = []
 
     def refreshed(root: str, java: Any, catalog: Any) -> str:
         told = last(root, java, catalog)
@@ -168,6 +166,15 @@ def test_all_scans_of_a_query_read_one_version(lake: Lake, monkeypatch: pytest.M
         return told
 
     monkeypatch.setattr(callback, "_last_snapshot", refreshed)
+    return asked
+
+
+def test_all_scans_of_a_query_read_one_version(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    one, other = table.read("snapshot"), table.read("snapshot")
+    pairs = one.selectExpr("x AS a").crossJoin(other.selectExpr("x + 0 AS b"))
+    asked = refreshed_after_the_first_scan(lake, table, monkeypatch)
     assert len(pairs.collect()) == 1 and asked
     assert pairs.count() == 4
 

@@ -17,11 +17,11 @@ from pyspark.sql import DataFrame
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import indexing
 from data_skip.building.generations import changes
-from data_skip.planning import bounded, callback
+from data_skip.planning import bounded
 from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
 from data_skip.store import FileKey
-from tests.readings.test_snapshots_fourteenth import lines, same
+from tests.readings.test_snapshots_fourteenth import lines, refreshed_after_the_first_scan, same
 from tests.support import Lake, settings_of
 
 
@@ -249,19 +249,7 @@ def test_all_scans_of_a_query_that_is_no_execution_read_one_version(
     table = lake.index(MinMax("x"))
     one, other = table.read("snapshot"), table.read("snapshot")
     pairs = one.selectExpr("x AS a").crossJoin(other.where("x > (SELECT -1)").selectExpr("x + 0 AS b"))
-    last, asked = callback._last_snapshot, []
-
-    def refreshed(root: str, java: Any, catalog: Any) -> str:
-        told = last(root, java, catalog)
-        if not asked:
-            asked.append(root)
-            lake.file("b.parquet", {"x": [2]})
-            beside = threading.Thread(target=table.refresh)
-            beside.start()
-            beside.join()
-        return told
-
-    monkeypatch.setattr(callback, "_last_snapshot", refreshed)
+    asked = refreshed_after_the_first_scan(lake, table, monkeypatch)
     assert run(pairs) == 1 and asked
     assert run(pairs.where("true")) == 4
     with lake.skipping.disabled():

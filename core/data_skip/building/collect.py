@@ -147,16 +147,23 @@ def collect_records(indexes: list[Index], columns: list[pa.Array], errors: dict[
     """For each index the record of one piece of a file; `columns` holds the values of every index's expressions in order."""
     records: list[Record | None] = []
     for i, index in enumerate(indexes):
-        count = len(index.inputs)
-        values, columns = [physical(array, alone=count == 1) for array in columns[:count]], columns[count:]
-        try:
-            for array in values:
-                array.validate(full=True)  # text that is no UTF-8 has no order that all readers agree on
-            records.append(index.collect(*values))
-        except Exception as error:  # a plugin may do anything: its record is unknown
-            errors.setdefault(i, f"collect: {type(error).__name__}: {error}")
-            records.append(None)
+        own, columns = columns[: len(index.inputs)], columns[len(index.inputs) :]
+        record, why = record_of(index, own)
+        if why:
+            errors.setdefault(i, why)
+        records.append(record)
     return records
+
+
+def record_of(index: Index, columns: list[pa.Array]) -> tuple[Record | None, str]:
+    """The record of some rows, and "", or why it is unknown; `columns` holds the values of the index's expressions."""
+    values = [physical(array, alone=len(columns) == 1) for array in columns]
+    try:
+        for array in values:
+            array.validate(full=True)  # text that is no UTF-8 has no order that all readers agree on
+        return index.collect(*values), ""
+    except Exception as error:  # a plugin may do anything: its record is unknown
+        return None, f"collect: {type(error).__name__}: {error}"
 
 
 def _collect_counted(
@@ -164,22 +171,24 @@ def _collect_counted(
 ) -> list[Record | None]:
     """The records of rows that come as often as `counts` says: of an index to which that tells nothing, once; of another, as often."""
     records: list[Record | None] = []
-    ends = counts.cumsum()
     for i, index in enumerate(indexes):
         own, columns = columns[: len(index.inputs)], columns[len(index.inputs) :]
-        failed: dict[int, str] = {}
-        if takes_distinct(index):
-            (record,) = collect_records([index], own, failed)
-        else:
-            record = None
-            for start in range(0, int(ends[-1]), _ROWS):
-                rows = pa.array(np.searchsorted(ends, np.arange(start, min(start + _ROWS, ends[-1])), side="right"))
-                (more,) = collect_records([index], [array.take(rows) for array in own], failed)
-                (record,) = merge_records([index], [record], [more], failures) if start else [more]
-        for error in failed.values():
-            errors.setdefault(i, error)
-        records.append(record)
+        found: list[Record | None] = []
+        for rows in [own] if takes_distinct(index) else _repeated(own, counts):
+            record, why = record_of(index, rows)
+            if why:
+                errors.setdefault(i, why)
+            found = merge_records([index], found, [record], failures) if found else [record]
+        records += found
     return records
+
+
+def _repeated(columns: list[pa.Array], counts: npt.NDArray[np.int64]) -> Iterator[list[pa.Array]]:
+    """Rows as often as `counts` says, a batch at a time."""
+    ends = counts.cumsum()
+    for start in range(0, int(ends[-1]), _ROWS):
+        rows = pa.array(np.searchsorted(ends, np.arange(start, min(start + _ROWS, ends[-1])), side="right"))
+        yield [array.take(rows) for array in columns]
 
 
 def takes_distinct(index: Index) -> bool:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from data_skip.building.collect import Collected, collect_records, finish_records, merge_records, takes_distinct
+from data_skip.building.collect import Collected, finish_records, merge_records, record_of, takes_distinct
 from data_skip.building.distinct_values import DistinctValues
 from data_skip.building.lifting import lifted, local_path
 from data_skip.building.plain import NotPlain, decoded, values, why_not_in
@@ -160,10 +160,9 @@ class _Known:
 
     def _collect(self, i: int, arrays: list[pa.Array]) -> None:
         index = self._indexes[i]
-        errors: dict[int, str] = {}
-        (record,) = collect_records([index], arrays, errors)
-        if errors:
-            self._errors.setdefault(i, errors[0])
+        record, why = record_of(index, arrays)
+        if why:
+            self._errors.setdefault(i, why)
         if i in self._records:
             (record,) = merge_records([index], [self._records[i]], [record], self._failures)
         self._records[i] = record

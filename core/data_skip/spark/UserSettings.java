@@ -13,10 +13,7 @@ public final class UserSettings {
   private static final List ON = Arrays.asList(new String[] {"true", "on", "yes", "1"});
   private static final List OFF = Arrays.asList(new String[] {"false", "off", "no", "0"});
   private static final String MAX_BYTES = "spark.data_skip.join.maxBytes";
-  private static final String LEAST_BYTES = "spark.data_skip.join.leastBytes";
-  private static final String LEAST_UNSET = "4m";
-  private static final String RECORDS_BYTES = "spark.data_skip.records.maxBytes";
-  private static final String RECORDS_UNSET = "1g";
+  private static final String[][] SIZES = {{"spark.data_skip.join.leastBytes", "4m"}, {"spark.data_skip.records.maxBytes", "1g"}};
   private static final String[][] TIMES = {
     {"spark.data_skip.python.maxSeconds", "5"}, {"spark.data_skip.decideSeconds", "10"}, {"spark.data_skip.join.maxSeconds", "1"},
   };
@@ -40,14 +37,17 @@ public final class UserSettings {
 
   /** What running a small side has to save at least: about as much as is read in the time that a job takes, however small. */
   public static long joinLeastBytes(SQLConf conf) {
-    Long set = bytes(read(conf, LEAST_BYTES, LEAST_UNSET));
-    return (set == null ? bytes(LEAST_UNSET) : set).longValue();
+    return bytes(conf, SIZES[0]);
   }
 
   /** How much of the records of indexes is kept in memory. */
   public static long recordsMaxBytes(SQLConf conf) {
-    Long set = bytes(read(conf, RECORDS_BYTES, RECORDS_UNSET));
-    return (set == null ? bytes(RECORDS_UNSET) : set).longValue();
+    return bytes(conf, SIZES[1]);
+  }
+
+  private static long bytes(SQLConf conf, String[] size) {
+    Long set = bytes(read(conf, size[0], size[1]));
+    return (set == null ? bytes(size[1]) : set).longValue();
   }
 
   /** null for what is no size. */
@@ -103,10 +103,10 @@ public final class UserSettings {
     List notes = new ArrayList();
     String enabled = read(conf, ENABLED, "true").toLowerCase(Locale.ROOT);
     if (!OFF.contains(enabled) && !ON.contains(enabled)) notes.add(ENABLED + "=" + enabled + " is neither true nor false: it counts as true");
-    String least = read(conf, LEAST_BYTES, LEAST_UNSET);
-    if (bytes(least) == null) notes.add(LEAST_BYTES + "=" + least + " is no size, as 4194304 or 4m are: it counts as " + LEAST_UNSET);
-    String records = read(conf, RECORDS_BYTES, RECORDS_UNSET);
-    if (bytes(records) == null) notes.add(RECORDS_BYTES + "=" + records + " is no size, as 64m is: it counts as " + RECORDS_UNSET);
+    for (int i = 0; i < SIZES.length; i++) {
+      String text = read(conf, SIZES[i][0], SIZES[i][1]);
+      if (bytes(text) == null) notes.add(SIZES[i][0] + "=" + text + " is no size, as 4194304 or 4m are: it counts as " + SIZES[i][1]);
+    }
     for (int i = 0; i < TIMES.length; i++) {
       String text = read(conf, TIMES[i][0], TIMES[i][1]);
       if (seconds(text) == null) notes.add(TIMES[i][0] + "=" + text + " is no time, as 10 or 10s are: it counts as " + TIMES[i][1]);

@@ -75,8 +75,10 @@ public final class RuntimeFilters {
         notes.add(one.sql() + " is not used: running " + one.side() + " failed: " + e);
       } finally {
         PoolThreads.leave();
-        if (limit != null) limit.close();
-        if (limit != null) time.take(System.nanoTime() - start); // what fills a cache takes no time that the query would not
+        if (limit != null) { // what fills a cache takes no time that the query would not
+          limit.close();
+          time.take(System.nanoTime() - start);
+        }
       }
     }
     return predicate;
