@@ -12,7 +12,7 @@ import pytest
 
 from data_skip import BloomFilter, GapList, Index, MinMax, Prefix, ValueList
 from data_skip.building import grouped, one_pass
-from data_skip.building.grouped import Grouping
+from data_skip.building.grouped import Grouping, Pass
 from log_skip import Formatted, NGram, register
 from tests.support import Lake, settings_of
 from tests.test_direct import Everything, Once, ordered
@@ -33,11 +33,12 @@ def groupings(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Grouping | None]
     """By what each pass grouped its rows."""
     chosen: list[Grouping | None] = []
 
-    def worth_it(*arguments: Any) -> Grouping | None:
-        chosen.append(grouped.worth_it(*arguments))
-        return chosen[-1]
+    def passes(*arguments: Any) -> list[Pass]:
+        planned = grouped.passes(*arguments)
+        chosen.extend(one.grouping for one in planned)
+        return planned
 
-    monkeypatch.setattr(one_pass, "worth_it", worth_it)
+    monkeypatch.setattr(one_pass, "passes", passes)
     yield chosen
 
 
@@ -94,6 +95,19 @@ def test_records_are_those_of_all_rows(
     monkeypatch.setattr(grouped, "LEAST_BYTES", 1 << 60)
     assert of_groups == records(lake, *indexes)
     assert groupings == [Grouping(columns), None]
+
+
+def test_indexes_whose_rows_are_few_alone_but_not_together(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, groupings: list[Grouping | None]
+) -> None:
+    write(lake)
+    of_number, of_word, of_time = (Once("number % 2"), MinMax("number + 1")), (Once("lower(word)"),), (MinMax("year(at)"), Once("hour(at)"))
+    others = (ValueList("near + 1"), MinMax("date_format(at, 'SSS')"), Everything("price + 1"), Once("number"))
+    indexes = (*of_word, others[0], *of_number, others[1], *of_time, *others[2:])
+    in_passes = records(lake, *indexes)
+    assert groupings == [Grouping(("word",)), Grouping(("number",)), Grouping(("price",)), Grouping(), Grouping(), None]
+    monkeypatch.setattr(grouped, "LEAST_BYTES", 1 << 60)
+    assert in_passes == records(lake, *indexes)
 
 
 @pytest.mark.parametrize(

@@ -38,13 +38,20 @@ class Grouping:
     columns: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Pass:
+    """Some indexes, by their places, that are told the same rows: grouped, or as they are."""
+
+    places: tuple[int, ...]
+    grouping: Grouping | None = None
+
+
 def candidates(bindings: Sequence[Binding]) -> list[Grouping]:
     """By what rows may be grouped, so that all indexes are told the same."""
     if not all(takes_distinct(binding.index) or _narrow(binding) for binding in bindings):
         return []
     trees = [tree for binding in bindings for tree in binding.definition.bound_expressions]
-    columns = columns_of(trees)
-    names = sorted({column.path[0] for column in columns})
+    columns, names = columns_of(trees), sorted(_read_by(bindings))
     found = []
     if all(len(column.path) == 1 and _groups_exactly(column.type) for column in columns) and not any(map(_is_ours, names)):
         found.append(Grouping(tuple(names)))
@@ -52,6 +59,11 @@ def candidates(bindings: Sequence[Binding]) -> list[Grouping]:
     if all(_groups_exactly(tree.type) for tree in trees) and not by_python:
         found.append(Grouping())
     return found
+
+
+def _read_by(bindings: Sequence[Binding]) -> set[str]:
+    """The columns of the table that indexes read."""
+    return {column.path[0] for column in columns_of([tree for binding in bindings for tree in binding.definition.bound_expressions])}
 
 
 def _narrow(binding: Binding) -> bool:
@@ -68,34 +80,49 @@ def _is_ours(name: str) -> bool:
     return name.lower().startswith("data_skip_")
 
 
-def worth_it(
+def passes(
     bindings: Sequence[Binding], sizes: Mapping[int, int], sample: Callable[[Sequence[int]], DataFrame], number: str, jvm: Jvm
-) -> Grouping | None:
-    """By what to group; None where rows are better told as they are.
+) -> list[Pass]:
+    """One pass over all indexes where their rows are few together; else one for those of equal columns, or for each, and one for the rest.
 
     sizes: the bytes of each file, by its place. sample: reads some of them, and has their places in the column `number`.
     """
+    together = tuple(range(len(bindings)))
     chosen = _some_of(sizes)
-    offered = candidates(bindings) if chosen else []
-    if not offered:
-        return None
+    of_columns: dict[frozenset[str], list[int]] = {}
+    for i, binding in enumerate(bindings):
+        of_columns.setdefault(frozenset(_read_by([binding])), []).append(i)
+    sets = dict.fromkeys([together, *map(tuple, of_columns.values()), *((i,) for i in together)])
+    offered = [Pass(places, grouping) for places in sets for grouping in candidates([bindings[i] for i in places])] if chosen else []
+    found: list[Pass] = []
+    for one in _of_few(offered, bindings, lambda: sample(chosen), number, jvm) if offered else []:
+        if not any({*one.places} & {*other.places} for other in found):
+            found.append(one)
+    grouped_ones = {i for one in found for i in one.places}
+    rest = tuple(i for i in together if i not in grouped_ones)
+    return [*found, Pass(rest)] if rest else found
+
+
+def _of_few(offered: Sequence[Pass], bindings: Sequence[Binding], sample: Callable[[], DataFrame], number: str, jvm: Jvm) -> list[Pass]:
+    """Those of the passes of which few rows are different."""
     try:
-        frame = sample(chosen)
-        offered = [grouping for grouping in offered if not grouping.columns or _same_from(grouping.columns, frame, bindings, jvm)]
-        keys = [_keys(grouping, bindings) for grouping in offered]
-        different = [F.approx_count_distinct(F.xxhash64(named(number), *columns)) for columns in keys]
+        frame = sample()
+        of = {one: [bindings[i] for i in one.places] for one in offered}
+        sure = [
+            one for one in offered if one.grouping and (not one.grouping.columns or _same_from(one.grouping.columns, frame, of[one], jvm))
+        ]
+        different = [F.approx_count_distinct(F.xxhash64(named(number), *_keys(one.grouping, of[one]))) for one in sure if one.grouping]
         with_values = frame.sparkSession.conf.get("spark.sql.retainGroupColumns") == "true"  # a setting of old: else groups have none
-        if not offered or not with_values:
-            return None
+        if not sure or not with_values:
+            return []
         counted = frame.where(F.rand() < SHARE).agg(F.count(F.lit(1)), *different).first()
     except SPARK_ERRORS as error:
         if is_cancelled(error):
             raise
-        return None  # the pass itself will say what is wrong
+        return []  # the passes themselves will say what is wrong
     assert counted is not None
     rows, *counts = counted
-    few = (grouping for grouping, count in zip(offered, counts, strict=True) if rows >= LEAST_ROWS and count < FEW * rows)
-    return next(few, None)
+    return [one for one, count in zip(sure, counts, strict=True) if rows >= LEAST_ROWS and count < FEW * rows]
 
 
 def _same_from(columns: Sequence[str], frame: DataFrame, bindings: Sequence[Binding], jvm: Jvm) -> bool:

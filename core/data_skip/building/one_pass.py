@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -14,7 +14,7 @@ from data_skip.building.binding import Binding
 from data_skip.building.collect import FILE, Collected, collect, expressions_of, told_of
 from data_skip.building.doubts import fields_held, forget_lacking, undated
 from data_skip.building.file_records import Part, Wanted
-from data_skip.building.grouped import grouped, worth_it
+from data_skip.building.grouped import Pass, grouped, passes
 from data_skip.building.index_report import IndexReport
 from data_skip.building.lifting import lift
 from data_skip.building.lines import LINE, encoding_of, files_with, files_with_header, odd_lines
@@ -80,10 +80,11 @@ def collect_files(
         others = others or to_come
         return _read_all_that_can_be(lambda chosen: _read(target, state, listing, chosen, of, report), files, unreadable, report, others)
 
-    more = [binding for binding in bindings if binding.index not in asked.indexes]
+    direct_ones, more = ([one for one in bindings if (one.index in asked.indexes) is direct_] for direct_ in (True, False))
     if more and by_tasks:
         by_spark = read(_only(wanted, by_tasks), more, bool(found))
-        by_tasks = {i: _both(bindings, asked.indexes, file, by_spark.get(i)) for i, file in by_tasks.items() if i not in unreadable}
+        by_tasks = _joined([(_places(bindings, direct_ones), by_tasks), (_places(bindings, more), by_spark)])
+        by_tasks = {i: file for i, file in by_tasks.items() if i not in unreadable}
     found |= by_tasks
     if (to_read := _without(wanted, {*found, *unreadable})).any():
         found |= read(to_read, bindings, bool(found))
@@ -101,12 +102,25 @@ def _only(files: Mask, places: Iterable[int]) -> Mask:
     return chosen
 
 
-def _both(bindings: Sequence[Binding], direct_ones: Sequence[Index], file: Collected, by_spark: Collected | None) -> Collected:
-    """What is known of a file by a task that read it, and by Spark. Where they have not as many rows, nothing."""
-    other = by_spark or Collected(records=[None] * (len(bindings) - len(direct_ones)))
-    first, second = iter(file.records), iter(other.records)
-    records = [next(first if binding.index in direct_ones else second) for binding in bindings]
-    return replace(other, rows=file.rows, records=records if file.rows == other.rows else [None] * len(bindings))
+def _places(bindings: Sequence[Binding], chosen: Sequence[Binding]) -> list[int]:
+    return [i for i, binding in enumerate(bindings) if binding in chosen]
+
+
+def _joined(passes_: Sequence[tuple[Sequence[int], Mapping[int, Collected]]]) -> dict[int, Collected]:
+    """What is known of each file by passes, each over the indexes at its places. Where they have not as many rows, nothing."""
+    if len(passes_) == 1:
+        return dict(passes_[0][1])
+    joined = {}
+    for number in {number for _, found in passes_ for number in found}:
+        files = [found.get(number) or Collected(records=[None] * len(places)) for places, found in passes_]
+        steady = len({file.rows for file in files}) == 1
+        by_place = {
+            i: record for (places, _), file in zip(passes_, files, strict=True) for i, record in zip(places, file.records, strict=True)
+        }
+        records = [by_place[i] if steady else None for i in sorted(by_place)]
+        refused, undated, unsteady = (any(getattr(file, flag) for file in files) for flag in ("refused", "undated", "unsteady"))
+        joined[number] = Collected(files[0].rows, refused, undated, records=records, unsteady=unsteady or not steady)
+    return joined
 
 
 def _read_directly(state: TableState, listing: Listing, wanted: Mask, asked: Wanted, report: IndexReport) -> dict[int, Collected]:
@@ -169,8 +183,8 @@ def _read_in_parts(read: Read, wanted: Mask, unreadable: dict[int, str]) -> dict
 def _read(
     target: Target, state: TableState, listing: Listing, wanted: Mask, bindings: Sequence[Binding], report: IndexReport
 ) -> dict[int, Collected]:
-    """What one pass over the wanted files finds, by the place of each in the listing."""
-    indexes, reader = [binding.index for binding in bindings], bindings[0].definition.reader
+    """What Spark finds in the wanted files, by the place of each in the listing."""
+    reader = bindings[0].definition.reader
     malformed = (malformed_column(reader) or _unused(MALFORMED, state.frame)) if reader["format"] in WITH_MALFORMED else None
     number = _unused(FILE, state.frame)
     sizes = {i: size for i, (size, _) in enumerate(listing.identities) if wanted[i]}
@@ -179,26 +193,35 @@ def _read(
         listing.keep_only(_only(wanted, places))
         return target.jvm.restricted(state.frame, listing.java, number=number)
 
-    grouping = worth_it(bindings, sizes, sample, number, target.jvm)
+    planned = passes(bindings, sizes, sample, number, target.jvm)
     listing.keep_only(wanted)
     # A header that some part size makes a row is collected as one: where it is none, a record says that there may be more than there is.
     least = smallest_part(state.frame.sparkSession)
     part = least if header_may_move(reader) and max(sizes.values()) > least else None
     frame = target.jvm.restricted(state.frame, listing.java, malformed, number, part)
-    failures: dict[Index, str] = {}
-    doubtful = fields_held(frame, bindings)
-    told = told_of(frame, number, malformed, undated(frame, bindings), list(doubtful.values()))
-    rows = frame.select(*told, *expressions_of(indexes)) if grouping is None else grouped(frame, told, indexes, grouping)
-    odd = odd_lines(reader)
-    found = collect(rows, indexes, failures)
-    if odd or part:
+    found = _joined([(one.places, _told(one, frame, number, malformed, bindings, listing, report)) for one in planned])
+    if (odd := odd_lines(reader)) or part:
         lines = target.jvm.lines(state.frame, listing.java, _unused(LINE, state.frame), number, encoding_of(reader), part)
         doubted, unsteady = files_with(lines, number, odd, odd_lines(reader, of_parts=True)) if odd else (set(), set())
         unsteady |= found.keys() - files_with_header(lines, number, reader) if part else set()
         for i in found.keys() & (doubted | unsteady):
             found[i].refused, found[i].unsteady = True, i in unsteady
+    return found
+
+
+def _told(
+    one: Pass, frame: DataFrame, number: str, malformed: str | None, all_: Sequence[Binding], listing: Listing, report: IndexReport
+) -> dict[int, Collected]:
+    """What one pass over the files finds, by the place of each in the listing."""
+    bindings = [all_[i] for i in one.places]
+    indexes = [binding.index for binding in bindings]
+    failures: dict[Index, str] = {}
+    doubtful = fields_held(frame, bindings)
+    told = told_of(frame, number, malformed, undated(frame, bindings), list(doubtful.values()))
+    rows = frame.select(*told, *expressions_of(indexes)) if one.grouping is None else grouped(frame, told, indexes, one.grouping)
+    found = collect(rows, indexes, failures)
     if doubtful:
-        forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths, state.frame.schema)
+        forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths, frame.schema)
     report.unknown |= {str(index): error for index, error in failures.items()}
     return found
 
