@@ -5,9 +5,12 @@ Whatever is odd about a file (another type, an unknown writer, a missing part) h
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from io import RawIOBase
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,15 +41,15 @@ _MISCOUNTS = tuple(f"parquet-cpp-arrow version {n}." for n in range(6))  # the N
 
 @dataclass(frozen=True)
 class Footer:
-    """What a local Parquet file says of itself."""
+    """What a Parquet file says of itself: a local one, by its path, or one that is open."""
 
-    path: Path
+    file: Path | RawIOBase
     metadata: pq.FileMetaData
 
     @property
     def signed(self) -> bool:
         """Whether a signature follows: then columns may be encrypted, and pyarrow ends the process that asks for one of their chunks."""
-        length = self.read(self.path.stat().st_size - 8, 4)
+        length = self.read(-8, 4)
         return int.from_bytes(length, "little") != self.metadata.serialized_size
 
     def chunks(self, expression: Expression) -> list[pq.ColumnChunkMetaData] | None:
@@ -123,10 +126,10 @@ class Footer:
         return precision > 18 or self.metadata.schema.column(place).physical_type != _BYTES
 
     def read(self, offset: int, length: int) -> bytes:
-        """Bytes of the file; fewer at its end."""
-        with self.path.open("rb") as file:
-            file.seek(offset)
-            return file.read(length)
+        """Bytes of the file; fewer at its end. An offset below 0 counts from there."""
+        with self.file.open("rb") if isinstance(self.file, Path) else nullcontext(self.file) as file:
+            file.seek(offset, os.SEEK_END if offset < 0 else os.SEEK_SET)
+            return file.read(length) or b""
 
 
 def _stored_as_spark_reads(column: pq.ColumnSchema, type_: str) -> bool:

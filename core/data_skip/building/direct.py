@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from heapq import heappop, heappush
 from pickle import PicklingError
+from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
@@ -18,11 +22,15 @@ from data_skip.building.collect import add, finish_records
 from data_skip.building.file_records import Found, Part, Wanted, records_of
 from data_skip.building.lifting import by_name_from_parquet, is_local, lifts, trees_of
 from data_skip.building.plain import is_plain, why_not
+from data_skip.building.remote_files import NOWHERE, SCHEMES, RemoteFiles
 from data_skip.expression import Column
 from data_skip.index import Index
 from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled
+from data_skip.spark.object_stores import ObjectStores
+from data_skip.store.storage_options import storage_options
 
 _PART = 1 << 27  # bytes of a file that a task reads at once, where there are too few files to keep all cores busy
+_REQUESTS = 8  # that a task makes at once of an object store, which takes its time to answer
 _TASK = 1 << 28  # bytes that are worth a task more than there are cores: to start one takes a worker 60 ms
 
 
@@ -46,18 +54,22 @@ def wanted(bindings: Sequence[Binding], options: Iterable[str]) -> tuple[Wanted,
     return Wanted(plain_ones, [columns[index] for index in plain_ones], {}), why
 
 
-def read(spark: SparkSession, files: Sequence[Part], asked: Wanted, failures: dict[Index, str]) -> tuple[list[Found], str]:
+def read(
+    spark: SparkSession, root: str, files: Sequence[Part], asked: Wanted, local: bool, failures: dict[Index, str]
+) -> tuple[list[Found], str]:
     """What tasks find in files that they read themselves; and why those that are missing have to be read by Spark, "" where none is.
 
-    `failures` is told of the first error of each index.
+    root: of the table; local: whether tasks see the local files that Spark does. `failures` is told of the first error of each index.
     """
+    remote = RemoteFiles(root, storage_options(root, ObjectStores(spark))) if urlsplit(root).scheme in SCHEMES else NOWHERE
+    seen = [file for file in files if (local and is_local(file.uri)) or remote.has(file.uri)]
     cores = spark.sparkContext.defaultParallelism
-    parts = [part for file in files if is_local(file.uri) for part in _cut(file, cores if len(files) < 4 * cores else 1)]
+    parts = [part for file in seen for part in _cut(file, cores if len(files) < 4 * cores else 1)]
     if not parts:
-        return [], "it lies elsewhere than in a local file system"
+        return [], "it lies where tasks cannot read it themselves"
     tasks = _tasks(parts, max(cores, sum(file.size for file in files) // _TASK))
     try:
-        told = spark.sparkContext.parallelize(tasks, len(tasks)).mapPartitions(_reader(asked)).collect()
+        told = spark.sparkContext.parallelize(tasks, len(tasks)).mapPartitions(_reader(asked, remote)).collect()
     except SPARK_ERRORS as error:
         if is_cancelled(error):
             raise
@@ -65,7 +77,8 @@ def read(spark: SparkSession, files: Sequence[Part], asked: Wanted, failures: di
     except (PicklingError, TypeError, AttributeError) as error:  # of an index that cannot be sent to a task
         return [], f"{type(error).__name__}: {error}"
     cut = {part.number for part in parts if part.parts > 1}
-    return _together([pickle.loads(found) for found in told], cut, asked.indexes, failures)
+    found, why = _together([pickle.loads(part) for part in told], cut, asked.indexes, failures)
+    return found, remote.options.without_secrets(why)
 
 
 def _cut(file: Part, most: int) -> list[Part]:
@@ -85,17 +98,20 @@ def _tasks(parts: Sequence[Part], most: int) -> list[list[Part]]:
     return tasks
 
 
-def _reader(asked: Wanted) -> Callable[[Iterable[list[Part]]], Iterator[bytes]]:
+def _reader(asked: Wanted, remote: RemoteFiles) -> Callable[[Iterable[list[Part]]], Iterator[bytes]]:
     """The function that runs in Spark's tasks."""
+
+    def found(part: Part, files: RemoteFiles) -> bytes:
+        try:
+            return pickle.dumps(records_of(part, asked, files))
+        except Exception as error:  # whatever it is: Spark reads the file, or says what is wrong with it
+            return pickle.dumps(Found(part.number, why=str(error) or type(error).__name__))
 
     def run(tasks: Iterable[list[Part]]) -> Iterator[bytes]:
         for task in tasks:
-            for part in task:
-                try:
-                    found = records_of(part, asked)
-                except Exception as error:  # whatever it is: Spark reads the file, or says what is wrong with it
-                    found = Found(part.number, why=str(error) or type(error).__name__)
-                yield pickle.dumps(found)
+            files = replace(remote, sizes={part.uri: part.size for part in task if remote.has(part.uri)})
+            with ThreadPoolExecutor(_REQUESTS if files.sizes else 1) as pool:
+                yield from pool.map(partial(found, files=files), task)
 
     return run
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from io import RawIOBase
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +16,9 @@ import pyarrow.parquet as pq
 
 from data_skip.building.collect import Collected, finish_records, merge_records, record_of, takes_distinct
 from data_skip.building.distinct_values import DistinctValues
-from data_skip.building.lifting import lifted, local_path
+from data_skip.building.lifting import is_local, lifted, local_path
 from data_skip.building.plain import NotPlain, decoded, values, why_not_in
+from data_skip.building.remote_files import NOWHERE, RemoteFiles
 from data_skip.expression import Column, Expression
 from data_skip.footer import Footer
 from data_skip.index import Index, Record
@@ -67,15 +70,22 @@ class Found:
     errors: dict[int, str] = field(default_factory=dict)
 
 
-def records_of(part: Part, wanted: Wanted) -> Found:
+def records_of(part: Part, wanted: Wanted, remote: RemoteFiles = NOWHERE) -> Found:
     """What is known of a part; of a whole file its finished records. An error of whatever library where it cannot be read."""
+    if not is_local(part.uri):
+        with remote.opened(part.uri) as file:
+            return _records_of(part, wanted, file)
     path = local_path(part.uri)
     state = os.stat(path)
     if (state.st_size, state.st_mtime_ns // 1_000_000) != (part.size, part.modified):
         raise NotPlain("it has changed, or is another one where it is read")
-    footer = Footer(path, pq.read_metadata(path))
-    if part.parts == 1 and wanted.trees and (file := lifted(footer, wanted.trees)) is not None:
-        return Found(part.number, file, lifted=True)
+    return _records_of(part, wanted, path)
+
+
+def _records_of(part: Part, wanted: Wanted, file: Path | RawIOBase) -> Found:
+    footer = Footer(file, pq.read_metadata(file))
+    if part.parts == 1 and wanted.trees and (collected := lifted(footer, wanted.trees)) is not None:
+        return Found(part.number, collected, lifted=True)
     columns = wanted.all_columns
     if why := why_not_in(footer, columns):
         raise NotPlain(why)
@@ -96,7 +106,8 @@ def _batches(footer: Footer, part: Part, columns: list[Column]) -> Iterator[dict
         if column.type in _TEXTS and of_groups and all(chunk.has_dictionary_page for chunk in of_groups)
     ]
     names = [".".join(column.path) for column in columns]
-    with pq.ParquetFile(footer.path, metadata=metadata, read_dictionary=encoded, pre_buffer=False) as file:
+    remote = not isinstance(footer.file, Path)  # of which columns that lie side by side are one request
+    with pq.ParquetFile(footer.file, metadata=metadata, read_dictionary=encoded, pre_buffer=remote) as file:
         for group in groups:
             rows = metadata.row_group(group).num_rows
             size = sum(of_groups[group].total_uncompressed_size for of_groups in chunks.values())

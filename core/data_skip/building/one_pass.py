@@ -73,8 +73,8 @@ def collect_files(
     asked, why = direct.wanted(bindings, state.scan.description["options"])
     report.why_by_spark = report.why_by_spark or why
     by_tasks: dict[int, Collected] = {}
-    if local and asked.indexes and (to_read := _without(wanted, found)).any():
-        by_tasks = _read_directly(state, listing, to_read, asked, report)
+    if asked.indexes and (to_read := _without(wanted, found)).any():
+        by_tasks = _read_directly(state, listing, to_read, asked, local, report)
 
     def read(files: Mask, of: Sequence[Binding], others: bool) -> dict[int, Collected]:
         others = others or to_come
@@ -123,12 +123,14 @@ def _joined(passes_: Sequence[tuple[Sequence[int], Mapping[int, Collected]]]) ->
     return joined
 
 
-def _read_directly(state: TableState, listing: Listing, wanted: Mask, asked: Wanted, report: IndexReport) -> dict[int, Collected]:
+def _read_directly(
+    state: TableState, listing: Listing, wanted: Mask, asked: Wanted, local: bool, report: IndexReport
+) -> dict[int, Collected]:
     """What Spark's tasks find in the wanted files that they can read themselves, by the place of each in the listing."""
     identities, paths = listing.identities, listing.paths
     files = [Part(i, paths[i], *identities[i]) for i in np.flatnonzero(wanted).tolist()]
     failures: dict[Index, str] = {}
-    found, why = direct.read(state.frame.sparkSession, files, asked, failures)
+    found, why = direct.read(state.frame.sparkSession, state.root, files, asked, local, failures)
     report.why_by_spark = report.why_by_spark or why
     report.unknown |= {str(index): error for index, error in failures.items()}
     report.files_lifted += sum(file.lifted for file in found)
