@@ -49,3 +49,13 @@ def test_a_master_and_two_workers(tmp_path: Path) -> None:
     assert told["killed"] >= 1
     assert told["equal"]
     assert [(path, rows) for path, rows, *_ in told["records"]] == [(f"{i}.parquet", ROWS) for i in range(FILES)]
+
+
+def test_workers_of_another_version(tmp_path: Path) -> None:
+    """They would collect records that mean something else: nothing is made, and the error says why."""
+    told = said("on_other_workers", "local-cluster[1,1,1024]", tmp_path / "t")
+    assert not told.pop("written")
+    assert len(told) == 2
+    for error in told.values():
+        assert "data_skip.indexes is not the same on this worker as on the driver" in error
+        assert "PYSPARK_PYTHON" in error

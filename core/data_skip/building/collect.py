@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from data_skip.building.same_code import Code
 from data_skip.index import Index, Record
 
 FILE, TOLD, HELD, COUNT = "data_skip_file", "data_skip_told", "data_skip_held", "data_skip_count"
@@ -100,7 +101,10 @@ def finish_records(indexes: list[Index], records: list[Record | None], failures:
 def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     """The function that runs in Spark's tasks: batches of rows to one row a piece of a file."""
 
+    code = Code.of(indexes)
+
     def summarize(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        code.check()
         pieces: dict[int, Collected] = {}
         whole: set[int] = set()  # files that no other task has a piece of
         errors: dict[int, str] = {}

@@ -23,6 +23,7 @@ from data_skip.building.file_records import Found, Part, Wanted, records_of
 from data_skip.building.lifting import by_name_from_parquet, is_local, lifts, trees_of
 from data_skip.building.plain import is_plain, why_not
 from data_skip.building.remote_files import NOWHERE, SCHEMES, RemoteFiles
+from data_skip.building.same_code import Code
 from data_skip.expression import Column
 from data_skip.index import Index
 from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled
@@ -107,7 +108,10 @@ def _reader(asked: Wanted, remote: RemoteFiles) -> Callable[[Iterable[list[Part]
         except Exception as error:  # whatever it is: Spark reads the file, or says what is wrong with it
             return pickle.dumps(Found(part.number, why=str(error) or type(error).__name__))
 
+    code = Code.of(asked.indexes)
+
     def run(tasks: Iterable[list[Part]]) -> Iterator[bytes]:
+        code.check()
         for task in tasks:
             files = replace(remote, sizes={part.uri: part.size for part in task if remote.has(part.uri)})
             with ThreadPoolExecutor(_REQUESTS if files.sizes else 1) as pool:

@@ -10,7 +10,7 @@ SPARK_ERRORS = (PySparkException, Py4JJavaError)  # pyspark leaves some errors o
 
 _IN_A_WORKER = "An exception was thrown from the Python worker"
 _OF_A_TASK = "Traceback (most recent call last):"  # of an RDD
-_OF_WORKERS = ("ModuleNotFoundError", "PYTHON_VERSION_MISMATCH")
+_OF_WORKERS = ("ModuleNotFoundError", "PYTHON_VERSION_MISMATCH", "OtherCode")
 
 
 def first_line(error: Exception) -> str:
@@ -30,7 +30,7 @@ def is_cancelled(error: Exception) -> bool:
 
 
 def is_of_workers(error: Exception) -> bool:
-    """Whether Spark's workers run another Python than the driver, or lack a module that it has: then no file can be read."""
+    """Whether workers run another Python than the driver, or lack what it has, or have another version of it: then no file can be read."""
     return any(name in first_line(error) for name in _OF_WORKERS)
 
 

@@ -1,0 +1,71 @@
+"""Same code: functions and classes cross to Spark's workers by their names, and mean what is installed there.
+
+An index of another version would collect records that mean something else than the driver, and queries, take them for. So tasks refuse to
+collect where the source of the packages that collect differs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+
+from pyspark.cloudpickle import list_registry_pickle_by_value
+
+from data_skip.index import Index
+
+_COLLECTING = ("data_skip", "data_skip.building", "data_skip.proofs")
+
+
+class OtherCode(RuntimeError):
+    """A worker has another version of a package than the driver."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """The source of some packages, or modules in none, as it is where this was made."""
+
+    digests: Mapping[str, str]
+
+    @classmethod
+    def of(cls, indexes: Iterable[Index]) -> Code:
+        """Of what collects records of these indexes. Classes of a notebook or a script cross as they are."""
+        modules = {kind.__module__ for index in indexes for kind in type(index).__mro__} - list_registry_pickle_by_value()
+        homes = {home for module in modules - {"__main__", "builtins", "abc"} if (home := _home(module))}
+        return cls({name: _digest(name) for name in sorted({*_COLLECTING, *homes})})
+
+    def check(self) -> None:
+        """OtherCode where one of them differs here; ModuleNotFoundError where it lacks."""
+        for name, digest in self.digests.items():
+            if _digest(name) != digest:
+                raise OtherCode(f"{name} is not the same on this worker as on the driver")
+
+
+@cache
+def _home(module: str) -> str:
+    """The package of a module; of one that stands alone, itself; "" of one that can be found nowhere, as of a notebook."""
+    try:
+        spec = find_spec(module)
+    except ValueError:
+        return ""
+    return "" if spec is None else spec.parent or module
+
+
+@cache
+def _digest(name: str) -> str:
+    """Of all Python source of a package, without those below it; "" of what has none, as modules that are compiled."""
+    spec = find_spec(name)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    if spec.submodule_search_locations is None:
+        loader = spec.loader
+        sources = {name: (loader.get_source(name) or "").encode()} if loader is not None and hasattr(loader, "get_source") else {}
+    else:
+        sources = {file.name: file.read_bytes() for file in files(name).iterdir() if file.name.endswith(".py")}
+    digest = hashlib.sha256()
+    for file in sorted(sources):
+        digest.update(file.encode() + b"\n" + sources[file].replace(b"\r\n", b"\n"))
+    return digest.hexdigest() if any(sources.values()) else ""

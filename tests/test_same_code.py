@@ -1,0 +1,81 @@
+"""Workers with another version of what collects records are told from those with the same."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import invalidate_caches
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from data_skip import Index, MinMax
+from data_skip.building import same_code
+from data_skip.building.same_code import Code, OtherCode
+from geo_skip import GeoBox
+
+PLUGIN = "from data_skip import MinMax\n\nclass Own(MinMax):\n    pass\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of plugins, which may change between two looks at them."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    forget()
+    for name in [name for name in sys.modules if name.startswith("plugin_of_tests")]:
+        del sys.modules[name]
+
+
+def forget() -> None:
+    same_code._home.cache_clear()
+    same_code._digest.cache_clear()
+    invalidate_caches()
+
+
+def own(module: str) -> Index:
+    forget()
+    found: ModuleType = __import__(module, fromlist=["Own"])
+    index: Index = found.Own("x")
+    return index
+
+
+def test_what_is_the_same() -> None:
+    code = Code.of([MinMax("x"), GeoBox("lat", "lng")])
+    assert {"data_skip", "data_skip.building", "data_skip.indexes", "geo_skip"} < code.digests.keys()
+    assert all(code.digests.values())
+    code.check()
+
+
+@pytest.mark.parametrize("name", ["plugin_of_tests.py", "plugin_of_tests/own.py"])
+def test_a_plugin_that_differs(place: Path, name: str) -> None:
+    (place / name).parent.mkdir(exist_ok=True)
+    (place / name).write_text(PLUGIN)
+    module = name.removesuffix(".py").replace("/", ".")
+    if "/" in name:
+        (place / name).with_name("__init__.py").touch()
+        (place / name).with_name("helper.py").write_text("x = 1\n")
+    code = Code.of([own(module)])
+    code.check()
+    (place / name).write_bytes(PLUGIN.replace("\n", "\r\n").encode())
+    forget()
+    code.check()
+    changed = (place / name).with_name("helper.py") if "/" in name else place / name
+    changed.write_text("x = 2\n")
+    forget()
+    with pytest.raises(OtherCode, match="plugin_of_tests is not the same"):
+        code.check()
+    (place / name).unlink()
+    if "/" not in name:
+        del sys.modules["plugin_of_tests"]
+        forget()
+        with pytest.raises(ModuleNotFoundError, match="plugin_of_tests"):
+            code.check()
+
+
+def test_classes_that_cross_as_they_are() -> None:
+    """Those of a notebook have no module that could be found."""
+    of_a_notebook = type("Own", (MinMax,), {"__module__": "__main__"})
+    of_nowhere = type("Own", (MinMax,), {"__module__": "made_up"})
+    assert Code.of([of_a_notebook("x"), of_nowhere("x")]).digests.keys() == Code.of([MinMax("x")]).digests.keys()
