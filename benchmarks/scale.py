@@ -32,7 +32,8 @@ from benchmarks.overhead import date_back, session
 from data_skip import MinMax, Skipping
 from data_skip.store import FileKey
 
-SIZES = (10_000, 100_000, 1_000_000)
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+MOST_IN_DELTA = 1_000_000  # actions of a log that is written from here
 ROWS = 100  # of a file: x from 100 i
 WARM = 5
 
@@ -60,12 +61,15 @@ def measure(spark: SparkSession, skipping: Skipping, files: int) -> str:
         cold = time.perf_counter() - start
         warm = statistics.median(seconds(lambda i=i: planned(frame.where(f"x = {50 * files + 7 * i}"))) for i in range(WARM))
         used = [(now - then) / files for now, then in zip(memory(spark), before, strict=True)]
+        line = f"{files:>10,} {cold:>6.2f} s {warm:>6.3f} s"
+        if files > MOST_IN_DELTA:
+            return f"{line} {'':>23}   {used[0]:>8.0f}, {used[1]:.0f}"
         write_delta(Path(folder) / "delta", files)
         start = time.perf_counter()
         table = DeltaTable(f"{folder}/delta")
         delta_cold = time.perf_counter() - start + seconds(lambda: chosen(table, 50 * files))
         delta = statistics.median(seconds(lambda: chosen(table, 50 * files)) for _ in range(3))
-    return f"{files:>10,} {cold:>6.2f} s {warm:>6.3f} s {delta_cold:>12.2f} s {delta:>6.3f} s   {used[0]:>8.0f}, {used[1]:.0f}"
+    return f"{line} {delta_cold:>12.2f} s {delta:>6.3f} s   {used[0]:>8.0f}, {used[1]:.0f}"
 
 
 def planned(frame: Any) -> None:

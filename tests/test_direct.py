@@ -278,7 +278,7 @@ def test_one_large_file_is_read_by_several_tasks(lake: Lake, monkeypatch: pytest
 def test_workers_that_cannot_read(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.file("a.parquet", {"n": [1]})
 
-    def broken(_: Any) -> Callable[[Any], Iterator[bytes]]:
+    def broken(*_: Any) -> Callable[[Any], Iterator[bytes]]:
         def run(_: Any) -> Iterator[bytes]:
             raise ImportError("no pyarrow here")
 

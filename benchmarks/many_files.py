@@ -1,0 +1,129 @@
+"""Many real files, end to end: an index of them, and queries that read one of them, beside Delta and Iceberg over the same files.
+
+    make bench BENCH=many_files      or      python -m benchmarks.many_files [files]
+
+Each system is given names of its own for the same bytes (hard links): data-skip and plain Spark a folder, Delta one that is converted in
+place, Iceberg one whose files are added to a table. "made": indexing, converting, adding; the others collect ranges of all columns as well,
+of which there are three. "first": the first query, by a DataFrame made for it; "anew": again by a DataFrame made anew; "again": by the
+same one. Medians of five, but for the first, and for plain Spark, which opens all files. Rows are compared.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+import data_skip
+from benchmarks.overhead import date_back
+from data_skip import MinMax, Skipping
+from data_skip.spark.java import ensure_java
+
+FILES = 100_000
+ROWS = 4  # of a file: x from 4 i
+REPEATS = 5
+PACKAGES = "io.delta:delta-spark_2.13:4.0.1,org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0"
+SYSTEMS = ("plain", "listing", "snapshot", "delta", "iceberg")
+
+
+def main(files: int) -> None:
+    """Prints a line a system."""
+    with tempfile.TemporaryDirectory() as folder:
+        spark = session(Path(folder))
+        skipping = data_skip.enable(spark)
+        write(Path(folder), files)
+        print(f"{files:,} files\n{'':>10} {'made':>9} {'first':>9} {'anew':>9} {'again':>9}", flush=True)
+        made = {
+            "listing": seconds(lambda: skipping.table(f"{folder}/listing").create_index(MinMax("x"), MinMax("v"), MinMax("s"))),
+            "delta": seconds(lambda: spark.sql(f"CONVERT TO DELTA parquet.`{folder}/delta`")),
+            "iceberg": seconds(lambda: add_to_iceberg(spark, f"{folder}/iceberg")),
+        }
+        rows = {name: measure(spark, skipping, folder, name, files, made.get(name)) for name in SYSTEMS}
+        assert len(set(rows.values())) == 1, rows
+        spark.stop()
+
+
+def session(folder: Path) -> SparkSession:
+    """One that knows all three."""
+    ensure_java()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.jars.packages": PACKAGES,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+        "spark.sql.catalog.lake.warehouse": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "4g",
+    }
+    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def write(folder: Path, files: int) -> None:
+    """Each file once, under three names."""
+    for name in ("listing", "delta", "iceberg"):
+        (folder / name).mkdir()
+    for i in range(files):
+        numbers = range(ROWS * i, ROWS * (i + 1))
+        path = folder / "listing" / f"{i:06}.parquet"
+        pq.write_table(pa.table({"x": numbers, "v": [n % 7 for n in numbers], "s": [f"s{n}" for n in numbers]}), path)
+        date_back(path)
+        for name in ("delta", "iceberg"):
+            os.link(path, folder / name / path.name)
+
+
+def add_to_iceberg(spark: SparkSession, folder: str) -> None:
+    """A table of the files of a folder, where they lie."""
+    spark.sql("CREATE TABLE lake.db.t (x BIGINT, v BIGINT, s STRING) USING iceberg")
+    spark.sql(f"CALL lake.system.add_files(table => 'db.t', source_table => '`parquet`.`{folder}`')")
+
+
+def measure(spark: SparkSession, skipping: Skipping, folder: str, name: str, files: int, made: float | None) -> int:
+    """Prints the line of a system; what the first of its queries gave."""
+    wanted = [ROWS * (files // 2 + 3 * i) + 1 for i in range(REPEATS)]
+    found: list[int] = []
+
+    def open_() -> DataFrame:
+        if name == "snapshot":
+            return skipping.read(f"{folder}/listing")
+        if name == "iceberg":
+            return spark.table("lake.db.t")
+        return spark.read.format("delta" if name == "delta" else "parquet").load(f"{folder}/{'listing' if name == 'plain' else name}")
+
+    def ask(frame: DataFrame, x: int) -> None:
+        found.append(frame.where(f"x = {x}").selectExpr("max(s)", "sum(v)").first()[1])
+
+    skipping.catalog.forget()
+    repeats = 1 if name == "plain" else REPEATS
+    with skipping.disabled() if name in ("plain", "delta", "iceberg") else nullcontext():
+        first = seconds(lambda: ask(open_(), wanted[0]))
+        anew = statistics.median(seconds(lambda x=x: ask(open_(), x)) for x in wanted[:repeats])
+        frame = open_()
+        again = statistics.median(seconds(lambda x=x: ask(frame, x)) for x in wanted[:repeats])
+    shown = f"{made:>7.1f} s" if made else f"{'':>9}"
+    print(f"{name:>10} {shown} {first:>7.2f} s {anew:>7.2f} s {again:>7.2f} s", flush=True)
+    return found[-repeats]
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """What it takes."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else FILES)
