@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from hashlib import sha256
 from importlib.metadata import entry_points
 from posixpath import basename, dirname
 from types import ModuleType
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
@@ -42,6 +43,8 @@ default: there it would not move and be copied with it, would not be reached thr
 EARLIER = "_data_skip"  # where it was kept before, and is still found
 # For so long what was the last version of an index on object storage will do to choose files: what an older one says of them is true.
 BELIEVED_SECONDS = 10.0
+PATIENCE_SECONDS = 5.0  # for which an object store is waited for, unless the session says how long
+_NO_PATH = re.compile(r"""[\x00-\x20"#%<>?\[\\\]^`{|}\x7f]""")  # what stands in no URI as it is
 
 
 @dataclass(frozen=True)
@@ -78,21 +81,22 @@ class Catalog:
     def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""
         if root not in self._stores:
-            elsewhere = [f"{self.index_root}/{_folder_name(root)}"] if self.index_root else None
+            elsewhere = [f"{_as_uri(self.index_root)}/{_folder_name(root)}"] if self.index_root else None
             self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], self._spark)
         return self._stores[root]
 
-    def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS) -> list[tuple[str, Snapshot]]:
+    def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS, until: float | None = None) -> list[tuple[str, Snapshot]]:
         """The indexes of the tables that some paths belong to, with the tables' roots. StoreError for one that cannot be read.
 
-        A path is a table's root, a partition of it, or one of its files. believed: as of DeltaStore.snapshot.
+        A path is a table's root, a partition of it, or one of its files. believed, until: as of DeltaStore.snapshot.
         """
+        until = time.perf_counter() + PATIENCE_SECONDS if until is None else until
         seen: dict[str, Snapshot | None] = {}  # each place is looked at once, however many partitions are below it
         found: dict[str, Snapshot] = {}
         for root in roots:
             for candidate in _candidates(root):
                 if candidate not in seen:
-                    seen[candidate] = self.store(candidate).snapshot(believed)
+                    seen[candidate] = self.store(candidate).snapshot(believed, until)
                 if (snapshot := seen[candidate]) is not None:
                     found[candidate] = snapshot
                     break
@@ -102,6 +106,14 @@ class Catalog:
 def _folder_name(root: str) -> str:
     """A name for the index of a root path, readable and its own; without escapes, which deltalake takes for what they stand for."""
     return f"{re.sub('[^A-Za-z0-9._-]+', '_', unquote(root))[-80:]}-{sha256(root.encode()).hexdigest()[:16]}"
+
+
+def _as_uri(folder: str) -> str:
+    """A folder on an object store, written as Hadoop's paths are, with no escapes: `#` and `?` would end its path."""
+    scheme, separator, rest = folder.partition("://")
+    if not separator or scheme == "file":
+        return folder
+    return f"{scheme}://{_NO_PATH.sub(lambda found: quote(found[0]), re.sub('/+', '/', rest))}"
 
 
 def _candidates(path: str) -> Iterator[str]:
