@@ -130,3 +130,26 @@ def test_where_the_store_is_may_be_said_to_deltalake_alone(bucket: Bucket, other
         assert time.perf_counter() - start < 2.5
     finally:
         data_skip.disable(session)
+
+
+def test_what_lies_above_a_table_may_be_hidden(bucket: Bucket, other_session: data_skip.Skipping, caplog: pytest.LogCaptureFixture) -> None:
+    """As where a user may see one prefix of a bucket: a table without an index is left to Spark, and nobody is warned."""
+    bucket.numbers()
+    for i in range(2):
+        bucket.file(f"parts/p=1/{i}.parquet", {"x": [i]})
+
+    def read(path: str) -> str:
+        assert other_session.spark.read.parquet(f"{bucket.uri}{path}").where("x = 1").count() == 1
+        return str(other_session.report())
+
+    def hidden(request: Request) -> bool:
+        return request.of_index and not request.key.startswith(bucket.folder.name)
+
+    with bucket.server.refusing(hidden), caplog.at_level(logging.WARNING, "data_skip"):
+        assert "cannot be read" not in read("/0.parquet")  # its folder may be seen
+        assert "create_index" in read("")
+        assert caplog.records == []
+    other_session.catalog.forget()
+    with bucket.server.refusing(lambda request: request.of_index and "p=1" not in request.key):
+        assert "cannot be read" in read("/parts/p=1")
+        assert "cannot be read" in read("/0.parquet")

@@ -20,7 +20,7 @@ from data_skip.index import Index
 from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
 from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
-from data_skip.store import Places, Snapshot
+from data_skip.store import Places, Snapshot, StoreError
 from data_skip.store.storage_options import Hadoop
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
@@ -94,9 +94,14 @@ class Catalog:
         seen: dict[str, Snapshot | None] = {}  # each place is looked at once, however many partitions are below it
         found: dict[str, Snapshot] = {}
         for root in roots:
-            for candidate in _candidates(root):
+            for candidate, counts in _candidates(root):
                 if candidate not in seen:
-                    seen[candidate] = self.store(candidate).snapshot(believed, until)
+                    try:
+                        seen[candidate] = self.store(candidate).snapshot(believed, until)
+                    except StoreError:
+                        if counts:
+                            raise
+                        continue
                 if (snapshot := seen[candidate]) is not None:
                     found[candidate] = snapshot
                     break
@@ -116,15 +121,19 @@ def _as_uri(folder: str) -> str:
     return f"{scheme}://{_NO_PATH.sub(lambda found: quote(found[0]), re.sub('/+', '/', rest))}"
 
 
-def _candidates(path: str) -> Iterator[str]:
-    """The roots that a table which a path belongs to may have, the nearest first."""
+def _candidates(path: str) -> Iterator[tuple[str, bool]]:
+    """The roots that a table which a path belongs to may have, the nearest first, and of each whether what cannot be read there counts.
+
+    The folder above is the table's of a partition or a file. Above a table it is another's, or a bucket, of which its users may see nothing.
+    """
     path = path.rstrip("/")
-    yield path
+    yield path, True
+    is_part = "=" in basename(path) or "." in basename(path)
     path = dirname(path)
-    yield path
+    yield path, is_part
     while "=" in basename(path):
         path = dirname(path)
-        yield path
+        yield path, True
 
 
 def _plugins() -> list[ModuleType]:

@@ -85,7 +85,7 @@ class DeltaStore:
         """The last committed version; None where there is no index. StoreError where there is something else.
 
         believed: of an index on object storage, the one that was the last some seconds ago will do. until: the moment of
-        time.perf_counter() up to which an object store is waited for: then that is a StoreError, and who asks later is given what it answers.
+        time.perf_counter() up to which an object store is waited for: then that is a StoreError; who asks later is given what it answers.
         """
         if self._is_local or until == math.inf:
             with self._lock:
