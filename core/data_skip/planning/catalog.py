@@ -86,7 +86,7 @@ class Catalog:
         return self._stores[root]
 
     def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS, until: float | None = None) -> list[tuple[str, Snapshot]]:
-        """The indexes of the tables that some paths belong to, with the tables' roots. StoreError for one that cannot be read.
+        """The indexes of the tables that some paths belong to, with the tables' roots. StoreError where one cannot be read, and none is found.
 
         A path is a table's root, a partition of it, or one of its files. believed, until: as of DeltaStore.snapshot.
         """
@@ -94,17 +94,20 @@ class Catalog:
         seen: dict[str, Snapshot | None] = {}  # each place is looked at once, however many partitions are below it
         found: dict[str, Snapshot] = {}
         for root in roots:
+            wrong: StoreError | None = None
             for candidate, counts in _candidates(root):
-                if candidate not in seen:
-                    try:
+                try:
+                    if candidate not in seen:
                         seen[candidate] = self.store(candidate).snapshot(believed, until)
-                    except StoreError:
-                        if counts:
-                            raise
-                        continue
+                except StoreError as error:
+                    wrong = wrong or (error if counts else None)
+                    continue
                 if (snapshot := seen[candidate]) is not None:
                     found[candidate] = snapshot
                     break
+            else:
+                if wrong is not None:
+                    raise wrong
         return list(found.items())
 
 
@@ -124,7 +127,7 @@ def _as_uri(folder: str) -> str:
 def _candidates(path: str) -> Iterator[tuple[str, bool]]:
     """The roots that a table which a path belongs to may have, the nearest first, and of each whether what cannot be read there counts.
 
-    The folder above is the table's of a partition or a file. Above a table it is another's, or a bucket, of which its users may see nothing.
+    Above a partition, or a file, it is the table. Above a table it is another's folder, or a bucket, of which its users may see nothing.
     """
     path = path.rstrip("/")
     yield path, True
