@@ -218,3 +218,32 @@ def test_records_are_waited_for_until_a_moment(spark: Spark, monkeypatch: pytest
 )
 def test_a_root_of_indexes_is_written_as_a_path(index_root: str, expected: str) -> None:
     assert Catalog(index_root).store("s3a://lake/t").uri.startswith(f"{expected}s3a_lake_t-")
+
+
+def test_where_hadoop_cannot_tell_all_is_looked_at(spark: Spark, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    store = DeltaStore("s3://elsewhere", spark)
+    append(store, "a")
+    assert files(store) == {"a"}
+    append(DeltaStore("s3://elsewhere", spark), "b")
+    monkeypatch.setattr(spark, "holds", lambda uri: None)
+    clock[0] += 3
+    assert files(store, believed=2.0) == {"a", "b"}
+
+
+def test_an_index_is_opened_anew_by_other_credentials(spark: Spark, clock: list[float]) -> None:
+    store = DeltaStore("s3://elsewhere", spark)
+    append(store, "a")
+    first = store.snapshot(believed=1000.0)
+    clock[0] += 61
+    assert store.snapshot(believed=1000.0) is first
+    spark.overrides = {"aws_secret_access_key": "the next"}
+    clock[0] += 61
+    assert store.snapshot(believed=1000.0) is not first
+
+
+def test_a_place_that_deltalake_misreads_is_not_asked(tmp_path: Path) -> None:
+    spark = Spark(tmp_path)
+    spark.told = None  # type: ignore[assignment]
+    assert DeltaStore("s3a://lake/a%2520b/.data_skip", spark).snapshot() is None
+    with pytest.raises(TypeError):
+        DeltaStore("s3a://lake/a%20b/.data_skip", spark).snapshot()

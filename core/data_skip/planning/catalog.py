@@ -86,7 +86,7 @@ class Catalog:
         return self._stores[root]
 
     def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS, until: float | None = None) -> list[tuple[str, Snapshot]]:
-        """The indexes of the tables that some paths belong to, with the tables' roots. StoreError for one that cannot be read, if none is found.
+        """The indexes of the tables that some paths belong to, with the tables' roots. StoreError where one is unreadable, and none found.
 
         A path is a table's root, a partition of it, or one of its files. believed, until: as of DeltaStore.snapshot.
         """
