@@ -154,3 +154,26 @@ def test_what_lies_above_a_table_may_be_hidden(bucket: Bucket, other_session: da
         assert "cannot be read" in read("plain/1.parquet")  # by whoever may see a part of a table alone
         shown = f"{bucket.folder.name}/parts/p=1"
         assert "cannot be read" in read("parts/p=1")
+
+
+def test_what_cannot_be_looked_at_again_is_read(bucket: Bucket) -> None:
+    bucket.numbers()
+    bucket.index(MinMax("x"))
+    frames = [bucket.spark.read.parquet(bucket.uri, *more).where("x = 15") for more in ((), (f"{bucket.uri}/0.parquet",))]
+    assert frames[0].count() == 1
+    bucket.file("0.parquet", {"x": [15], "s": ["a15"]}, age=3600)
+    looks = {"LIST": bucket.folder.name, "HEAD": f"{bucket.folder.name}/0.parquet"}
+    seen: list[Request] = []
+
+    def refused(request: Request) -> bool:
+        if looks.get(request.what) != request.key.rstrip("/") or request in seen:
+            return False
+        seen.append(request)  # whoever opens the file is told
+        return True
+
+    for frame, rows in zip(frames, (2, 3), strict=True):
+        seen.clear()
+        frame = frame.select("x")  # planned anew, over the same listing
+        with bucket.server.refusing(refused):
+            assert frame.count() == rows
+        assert seen
