@@ -156,24 +156,23 @@ def test_what_lies_above_a_table_may_be_hidden(bucket: Bucket, other_session: da
         assert "cannot be read" in read("parts/p=1")
 
 
-def test_what_cannot_be_looked_at_again_is_read(bucket: Bucket) -> None:
+@pytest.mark.parametrize(("names", "what"), [((), "LIST"), (("/0.parquet", "/1.parquet"), "HEAD")])
+def test_what_cannot_be_looked_at_again_is_read(bucket: Bucket, names: tuple[str, ...], what: str) -> None:
     bucket.numbers()
     bucket.index(MinMax("x"))
-    frames = [bucket.spark.read.parquet(bucket.uri, *more).where("x = 15") for more in ((), (f"{bucket.uri}/0.parquet",))]
-    assert frames[0].count() == 1
+    listed = bucket.spark.read.parquet(*(f"{bucket.uri}{name}" for name in names or ("",))).where("x = 15")
+    assert listed.count() == 1
+    assert bucket.skipping.report().scans[-1].files_read == 1
     bucket.file("0.parquet", {"x": [15], "s": ["a15"]}, age=3600)
-    looks = {"LIST": bucket.folder.name, "HEAD": f"{bucket.folder.name}/0.parquet"}
-    seen: list[Request] = []
+    asked = Request(what, bucket.folder.name + (names[0] if names else "/"), "spark")
+    refused: list[Request] = []
 
-    def refused(request: Request) -> bool:
-        if looks.get(request.what) != request.key.rstrip("/") or request in seen:
+    def once(request: Request) -> bool:
+        if request != asked or refused:
             return False
-        seen.append(request)  # whoever opens the file is told
+        refused.append(request)
         return True
 
-    for frame, rows in zip(frames, (2, 3), strict=True):
-        seen.clear()
-        frame = frame.select("x")  # planned anew, over the same listing
-        with bucket.server.refusing(refused):
-            assert frame.count() == rows
-        assert seen
+    with bucket.server.refusing(once):
+        assert listed.select("x").count() == 2  # planned anew, over the same listing
+    assert refused
