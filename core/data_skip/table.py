@@ -129,8 +129,8 @@ class Table:
         query read one version. What was refreshed in part alone, by `pathGlobFilter` or the partitions of a catalog, is of the table in
         part alone: refresh() of the folder lists all. A query fails where the folders of the last version have other partition columns than
         this DataFrame.
-        "bounded(60)": as "snapshot", of an index that is no older than 60 seconds by what this session did: else it is refreshed first,
-        or, if it is at most twice as old, meanwhile.
+        "bounded(60)": as "snapshot", of an index that is no older than 60 seconds by what this session did: else it is refreshed first;
+        from half that age on, meanwhile.
 
         DataSkipError for another contract; with "snapshot" also where there is no index, or one that an earlier data-skip refreshed last,
         for a table of the catalog, and where columns cannot be told from one file: of formats that infer them, with `mergeSchema`, and of

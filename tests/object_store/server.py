@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -174,6 +175,11 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
                     local.connection = None
                     if last:
                         raise
+            if told.status == 500 and b"Not a directory" in content:  # of a folder, which S3 does not have
+                self._answer(404, [("Content-Type", "application/xml")], b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>")
+                return
+            if request.what == "LIST":  # Amazon's S3 tells seconds, S3Proxy what the folder tells
+                content = re.sub(rb"(<LastModified>[^<.]*)\.\d+Z", rb"\1.000Z", content)
             headers = [(name, value) for name, value in told.getheaders() if name.lower() not in ("transfer-encoding", "connection")]
             self._answer(told.status, headers, content)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import threading
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from data_skip.planning.catalog import Catalog
 from data_skip.store import FileKey, StoreError
 from data_skip.store.definition import Definition
 from data_skip.store.delta import DeltaStore
@@ -26,6 +29,7 @@ class Spark:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.held: list[str] = []
+        self.told_apart: list[str] = []
         self.overrides = {"aws_secret_access_key": "the/secret"}
 
     def told(self, uri: str, keys: Iterable[str], secrets: Iterable[str]) -> Mapping[str, Any]:
@@ -34,6 +38,11 @@ class Spark:
     def holds(self, uri: str) -> bool:
         self.held.append(uri.rsplit("/", 1)[1])
         return (self.folder / "_delta_log" / self.held[-1]).exists()
+
+    def identity(self, uri: str) -> str | None:
+        self.told_apart.append(uri.rsplit("/", 1)[1])
+        commit = self.folder / "_delta_log" / self.told_apart[-1]
+        return str(commit.stat().st_ino) if commit.exists() else None
 
 
 @pytest.fixture
@@ -81,9 +90,11 @@ def test_an_index_that_was_made_anew_is_seen_after_a_minute(spark: Spark, clock:
     append(store, "a")
     assert files(store) == {"a"}
     shutil.rmtree(spark.folder)
-    assert files(store) == {"a"}  # what it said is true, and somebody may be about to make it anew
+    assert files(store, believed=2.0) == {"a"}  # what it said is true, and somebody may be about to make it anew
+    clock[0] += 3
+    assert files(store, believed=2.0) == {"a"}
     clock[0] += 61
-    assert files(store) == set()
+    assert files(store, believed=2.0) == set()
     append(DeltaStore("s3://elsewhere", spark), "b")
     assert files(store) == set()
     clock[0] += 31
@@ -115,3 +126,124 @@ def test_what_cannot_be_read_is_not_asked_at_once_again(spark: Spark, clock: lis
     assert opened == ["the/secret", "the next"]
     with pytest.raises(StoreError, match="cannot be"):
         append(store, "a")
+
+
+def test_one_more_question_tells_whether_the_last_version_is_another_one(spark: Spark, clock: list[float]) -> None:
+    store = DeltaStore("s3://elsewhere", spark)
+    append(store, "a")
+    assert files(store) == {"a"}
+    spark.told_apart.clear()
+    assert files(store) == files(store, believed=2.0) == {"a"}
+    assert spark.told_apart == ["00000000000000000001.json"]
+    folder = spark.folder.rename(spark.folder.with_name("before"))
+    append(DeltaStore("s3://elsewhere", spark), "b")
+    assert folder.is_dir()  # so that no number of a file is used again
+    assert files(store, believed=2.0) == {"a"}
+    assert files(store) == {"b"}
+    assert files(store, believed=2.0) == {"b"}
+
+
+def test_where_hadoop_may_not_look_it_is_not_asked(spark: Spark, clock: list[float]) -> None:
+    spark.overrides = {"aws_endpoint": "https://elsewhere"}
+    store = DeltaStore("s3://elsewhere", spark)
+    append(store, "a")
+    assert files(store) == {"a"}
+    append(DeltaStore("s3://elsewhere", spark), "b")
+    clock[0] += 3
+    assert files(store, believed=2.0) == {"a", "b"}
+    assert spark.held == spark.told_apart == []
+
+
+def test_an_answer_is_waited_for_until_a_moment(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = DeltaStore("s3://elsewhere", spark)
+    append(store, "a")
+    store.look_again()
+    answering, asked = threading.Event(), []
+
+    def told(*_: object) -> Mapping[str, Any]:
+        asked.append(threading.current_thread())
+        answering.wait(60)
+        return {"set": {}, "overrides": {}}
+
+    monkeypatch.setattr(spark, "told", told)
+    start = time.perf_counter()
+    for wait in (0.2, 60.0):  # what somebody has waited for in vain, nobody waits for
+        with pytest.raises(StoreError, match="in the time in which files are chosen"):
+            store.snapshot(until=time.perf_counter() + wait)
+    assert time.perf_counter() - start < 30
+    assert len(asked) == 1
+    answering.set()
+    asked[0].join(60)
+    found = store.snapshot(10.0, until=time.perf_counter() - 1)  # it is known by now
+    assert found is not None
+    assert {key.path for key in found.files} == {"a"}
+    assert len(asked) == 1
+
+
+def test_records_are_waited_for_until_a_moment(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = DeltaStore("s3://elsewhere", spark)
+    append(store, "a")
+    found = store.snapshot()
+    assert found is not None
+    answering, read, reads = threading.Event(), found._read, []
+
+    def late(columns: list[str]) -> pa.Table:
+        reads.append(threading.current_thread())
+        answering.wait(60)
+        return read(columns)
+
+    monkeypatch.setattr(found, "_read", late)
+    for wait in (0.2, 60.0):
+        with pytest.raises(StoreError, match="have not come in the time in which files are chosen"):
+            found.records(["min_max__x"], 0, time.perf_counter() + wait)
+    answering.set()
+    reads[0].join(60)
+    for until in (time.perf_counter() - 1, time.perf_counter() + 60):  # the first is what came late, which nothing keeps
+        assert found.records(["min_max__x"], 0, until)["min_max__x"].to_pylist() == [{"min": 1}]
+    assert len(reads) == 2
+
+
+@pytest.mark.parametrize(
+    ("index_root", "expected"),
+    [
+        ("s3a://lake/my indexes", "s3a://lake/my%20indexes/"),
+        ("s3a://lake/a#1?b", "s3a://lake/a%231%3Fb/"),
+        ("gs://lake//ü/[x]+&=:/", "gs://lake/ü/%5Bx%5D+&=:/"),
+        ("abfss://box@account.dfs.core.windows.net/50%", "abfss://box@account.dfs.core.windows.net/50%25/"),
+        ("s3://lake", "s3://lake/"),
+        ("s3://lake/", "s3://lake/"),
+        ("/tmp/a #b", "/tmp/a #b/"),
+        ("file:///tmp/a%20b", "file:///tmp/a%20b/"),
+    ],
+)
+def test_a_root_of_indexes_is_written_as_a_path(index_root: str, expected: str) -> None:
+    assert Catalog(index_root).store("s3a://lake/t").uri.startswith(f"{expected}s3a_lake_t-")
+
+
+def test_where_hadoop_cannot_tell_all_is_looked_at(spark: Spark, clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    store = DeltaStore("s3://elsewhere", spark)
+    append(store, "a")
+    assert files(store) == {"a"}
+    append(DeltaStore("s3://elsewhere", spark), "b")
+    monkeypatch.setattr(spark, "holds", lambda uri: None)
+    clock[0] += 3
+    assert files(store, believed=2.0) == {"a", "b"}
+
+
+def test_an_index_is_opened_anew_by_other_credentials(spark: Spark, clock: list[float]) -> None:
+    store = DeltaStore("s3://elsewhere", spark)
+    append(store, "a")
+    first = store.snapshot(believed=1000.0)
+    clock[0] += 61
+    assert store.snapshot(believed=1000.0) is first
+    spark.overrides = {"aws_secret_access_key": "the next"}
+    clock[0] += 61
+    assert store.snapshot(believed=1000.0) is not first
+
+
+def test_a_place_that_deltalake_misreads_is_not_asked(tmp_path: Path) -> None:
+    spark = Spark(tmp_path)
+    spark.told = None  # type: ignore[assignment]
+    assert DeltaStore("s3a://lake/a%2520b/.data_skip", spark).snapshot() is None
+    with pytest.raises(TypeError):
+        DeltaStore("s3a://lake/a%20b/.data_skip", spark).snapshot()

@@ -65,7 +65,7 @@ def test_budget(bucket: Bucket) -> None:
     assert second.total() - without["LIST"] <= 10 + 7 * 2
     assert without.total() > 1000
     assert by_snapshot["LIST"] == by_snapshot["LIST index"] == 0
-    assert of_index(by_snapshot) <= 1
+    assert of_index(by_snapshot) <= 2  # whether it is the last one, and no other of that number
     assert by_snapshot.total() <= 10 + 7 * 2
     assert of_index(refresh) <= 20
 

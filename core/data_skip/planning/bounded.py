@@ -31,19 +31,19 @@ class Bounded:
         self._error: Exception | None = None
 
     def bring_up_to_date(self) -> None:
-        """Waits until the index is young enough; if it is at most twice as old as it may be, that is done in the background.
+        """Waits until the index is young enough; one that is, and more than half as old as it may be, is refreshed in the background.
 
         DataSkipError where it cannot be brought up to date.
         """
         now = time.monotonic()
-        while (age := now - self._as_of) > self._seconds:  # again, where what another query waits for began too long ago
+        while (age := now - self._as_of) > self._seconds / 2:  # again, where what another query waits for began too long ago
             with self._lock:
                 running = self._running
                 if running is None:
                     # Spark runs no query from within a callback, on the thread that plans another one: that is done on a thread of its own.
                     running = self._running = Thread(target=self._run, daemon=True, name="data-skip refresh")
                     running.start()
-            if age <= 2 * self._seconds:
+            if age <= self._seconds:
                 return
             running.join()
             if self._error is not None:

@@ -8,6 +8,7 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 from data_skip.errors import DataSkipError
@@ -101,7 +102,8 @@ class Callback:
 
     def _look(self, told: Mapping[str, Any], java: Any, catalog: Catalog) -> str | None:
         """Which scans of a query have an index."""
-        found = "".join("1" if _indexed(roots, catalog) else "0" for roots in told["roots"])
+        until = perf_counter() + told["decide_seconds"] / 2
+        found = "".join("1" if _indexed(roots, catalog, until) else "0" for roots in told["roots"])
         if "1" not in found:
             self._remember(told, java, catalog)
         return found
@@ -139,11 +141,15 @@ def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:
     return f"{snapshot.id}\n{snapshot.version}"
 
 
-def _indexed(roots: Sequence[str], catalog: Catalog) -> bool:
+def _indexed(roots: Sequence[str], catalog: Catalog, until: float) -> bool:
     try:
-        return bool(catalog.find([root.rstrip("/") for root in roots], math.inf))  # whoever lists asks for the last version
+        return bool(catalog.find([root.rstrip("/") for root in roots], math.inf, until))  # whoever lists asks for the last version
     except StoreError:
         return True  # its report says what is wrong with it
+
+
+def _none(roots: Sequence[str], *, until: float) -> list[tuple[str, Snapshot]]:
+    return []
 
 
 def _scans(java: Any) -> list[Scan]:
@@ -157,7 +163,7 @@ def _scans(java: Any) -> list[Scan]:
 def _of_left(java: Any, told: Mapping[str, Any], catalog: Catalog) -> list[ScanReport]:
     """The reports of scans that were left as they are; where that fails, as for a table that was dropped since, that they were there."""
     try:
-        decided = [take_away(judge(Listing.now(scan), lambda _: [], catalog.knowledge)) for scan in _scans(java)]
+        decided = [take_away(judge(Listing.now(scan), _none, catalog.knowledge)) for scan in _scans(java)]
         reports = [later(one, catalog.knowledge)() for one in decided]
     except Exception as error:
         reports = [

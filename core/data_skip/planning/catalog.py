@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from hashlib import sha256
 from importlib.metadata import entry_points
 from posixpath import basename, dirname
 from types import ModuleType
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
@@ -19,7 +20,7 @@ from data_skip.index import Index
 from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
 from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
-from data_skip.store import Places, Snapshot
+from data_skip.store import Places, Snapshot, StoreError
 from data_skip.store.storage_options import Hadoop
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
@@ -42,6 +43,8 @@ default: there it would not move and be copied with it, would not be reached thr
 EARLIER = "_data_skip"  # where it was kept before, and is still found
 # For so long what was the last version of an index on object storage will do to choose files: what an older one says of them is true.
 BELIEVED_SECONDS = 10.0
+PATIENCE_SECONDS = 5.0  # for which an object store is waited for, unless the session says how long
+_NO_PATH = re.compile(r"""[\x00-\x20"#%<>?\[\\\]^`{|}\x7f]""")  # what stands in no URI as it is
 
 
 @dataclass(frozen=True)
@@ -78,24 +81,33 @@ class Catalog:
     def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""
         if root not in self._stores:
-            elsewhere = [f"{self.index_root}/{_folder_name(root)}"] if self.index_root else None
+            elsewhere = [f"{_as_uri(self.index_root)}/{_folder_name(root)}"] if self.index_root else None
             self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], self._spark)
         return self._stores[root]
 
-    def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS) -> list[tuple[str, Snapshot]]:
-        """The indexes of the tables that some paths belong to, with the tables' roots. StoreError for one that cannot be read.
+    def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS, until: float | None = None) -> list[tuple[str, Snapshot]]:
+        """The indexes of the tables that some paths belong to, with the tables' roots. StoreError where one is unreadable, and none found.
 
-        A path is a table's root, a partition of it, or one of its files. believed: as of DeltaStore.snapshot.
+        A path is a table's root, a partition of it, or one of its files. believed, until: as of DeltaStore.snapshot.
         """
+        until = time.perf_counter() + PATIENCE_SECONDS if until is None else until
         seen: dict[str, Snapshot | None] = {}  # each place is looked at once, however many partitions are below it
         found: dict[str, Snapshot] = {}
         for root in roots:
-            for candidate in _candidates(root):
-                if candidate not in seen:
-                    seen[candidate] = self.store(candidate).snapshot(believed)
+            wrong: StoreError | None = None
+            for candidate, counts in _candidates(root):
+                try:
+                    if candidate not in seen:
+                        seen[candidate] = self.store(candidate).snapshot(believed, until)
+                except StoreError as error:
+                    wrong = wrong or (error if counts else None)
+                    continue
                 if (snapshot := seen[candidate]) is not None:
                     found[candidate] = snapshot
                     break
+            else:
+                if wrong is not None:
+                    raise wrong
         return list(found.items())
 
 
@@ -104,15 +116,27 @@ def _folder_name(root: str) -> str:
     return f"{re.sub('[^A-Za-z0-9._-]+', '_', unquote(root))[-80:]}-{sha256(root.encode()).hexdigest()[:16]}"
 
 
-def _candidates(path: str) -> Iterator[str]:
-    """The roots that a table which a path belongs to may have, the nearest first."""
+def _as_uri(folder: str) -> str:
+    """A folder on an object store, written as Hadoop's paths are, with no escapes: `#` and `?` would end its path."""
+    scheme, separator, rest = folder.partition("://")
+    if not separator or scheme == "file":
+        return folder
+    return f"{scheme}://{_NO_PATH.sub(lambda found: quote(found[0]), re.sub('/+', '/', rest))}"
+
+
+def _candidates(path: str) -> Iterator[tuple[str, bool]]:
+    """The roots that a table which a path belongs to may have, the nearest first, and of each whether what cannot be read there counts.
+
+    Above a partition, or a file, it is the table. Above a table it is another's folder, or a bucket, of which its users may see nothing.
+    """
     path = path.rstrip("/")
-    yield path
+    yield path, True
+    is_part = "=" in basename(path) or "." in basename(path)
     path = dirname(path)
-    yield path
+    yield path, is_part
     while "=" in basename(path):
         path = dirname(path)
-        yield path
+        yield path, True
 
 
 def _plugins() -> list[ModuleType]:

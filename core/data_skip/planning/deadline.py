@@ -26,6 +26,11 @@ class Deadline:
         return over
 
     @property
+    def end(self) -> float:
+        """The moment of time.perf_counter() when it is."""
+        return self._end
+
+    @property
     def note(self) -> str:
         """For people, that something was left undone; "" where nothing was."""
         late = f"deciding took longer than {self._seconds:g} s ({SETTING}): what was not known by then keeps its files"

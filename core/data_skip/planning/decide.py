@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,12 @@ from data_skip.store.reader import CUT_MATTERS, Reading, difference
 
 _CUT_OTHERWISE = "nothing is skipped: a large file that is new, or has lines of which nothing is sure, would be cut into other parts"
 _FEW = 10_000  # listed files, whose records are worth a copy: reports keep a hundred of them
-Find = Callable[[Sequence[str]], list[tuple[str, Snapshot]]]
+
+
+class Find(Protocol):
+    """What finds the indexes of some root paths: (table root, snapshot). until: as of DeltaStore.snapshot."""
+
+    def __call__(self, roots: Sequence[str], *, until: float) -> list[tuple[str, Snapshot]]: ...
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class Decided:
 
 
 def decide(listing: Listing, find: Find, knowledge: Knowledge) -> Decided:
-    """Takes away from a listing the files that need not be read. `find` gives the indexes of some root paths: (table root, snapshot).
+    """Takes away from a listing the files that need not be read.
 
     Not inside of a callback of the JVM, since Spark may be asked what Python functions give: `judge` and `take_away` are for there.
     """
@@ -109,7 +115,7 @@ def judge(listing: Listing, find: Find, knowledge: Knowledge) -> Judgement:
     scan = listing.scan
     found = Judgement(listing, perf_counter(), Deadline(scan.description["decide_seconds"]), notes=list(scan.description["notes"]))
     try:
-        indexes = find(scan.roots)
+        indexes = find(scan.roots, until=found.deadline.end)
         if not indexes:
             found.notes.append(f"no index at {scan.roots[0]}: skipping.table({scan.roots[0]!r}).create_index(...) makes one")
         found.verdicts = [_verdict(found, root, snapshot, knowledge) for root, snapshot in indexes]
@@ -156,7 +162,7 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
     files = snapshot.count
     listed = listing.present(snapshot, root)
     most_bytes = int(listing.scan.description["records_bytes"])
-    stored = snapshot.records(used - partitions.keys(), most_bytes)
+    stored = snapshot.records(used - partitions.keys(), most_bytes, deadline.end)
     columns = stored | partition_records(listing, listed, partitions)
     places = _places_of_few(listed.mask)
     if places is not None:

@@ -51,7 +51,8 @@ def worth(judgement: Judgement, knowledge: Knowledge) -> Worth:
         serving = [_serving(verdict, asked["columns"], reading, knowledge) for verdict in judgement.verdicts]
         found = [index for indexes in serving for index in indexes if isinstance(index, BoundIndex)]
         size = sum(of_files.sum() for of_files in left)
-        skipped = sum(_skipped(*parts, asked["keys"]) for parts in zip(judgement.verdicts, left, serving, strict=True))
+        until = judgement.deadline.end
+        skipped = sum(_skipped(*parts, asked["keys"], until) for parts in zip(judgement.verdicts, left, serving, strict=True))
         reason = ""
         if not found:
             others = [index for indexes in serving for index in indexes]
@@ -88,15 +89,15 @@ def _serving(verdict: Verdict, columns: Sequence[str], reading: Reading, knowled
     return [bound(column, d, reading, knowledge) for column, d in definitions if not d.columns.isdisjoint(columns)]
 
 
-def _skipped(verdict: Verdict, left: Bytes, serving: Sequence[BoundIndex | str], keys: Sequence[str]) -> float:
+def _skipped(verdict: Verdict, left: Bytes, serving: Sequence[BoundIndex | str], keys: Sequence[str], until: float) -> float:
     """How much of what is left of the files of one table may be skipped."""
     indexes = [index for index in serving if isinstance(index, BoundIndex)]
-    of_keys = [_skipped_by_a_key(verdict, left, index, keys) for index in indexes]
+    of_keys = [_skipped_by_a_key(verdict, left, index, keys, until) for index in indexes]
     total = float(left.sum()) if indexes else 0.0
     return total if None in of_keys else min(total, sum(filter(None, of_keys)))
 
 
-def _skipped_by_a_key(verdict: Verdict, left: Bytes, index: BoundIndex, keys: Sequence[str]) -> float | None:
+def _skipped_by_a_key(verdict: Verdict, left: Bytes, index: BoundIndex, keys: Sequence[str], until: float) -> float | None:
     """What one value of a column skips that lies in the middle of a file, in the mean; None where more than ranges of it is known.
 
     That file counts as well, in its part: nothing where all ranges are the same, all where none overlap, since the value may be in no file.
@@ -104,7 +105,7 @@ def _skipped_by_a_key(verdict: Verdict, left: Bytes, index: BoundIndex, keys: Se
     column = index.expression
     if type(index.index) is not MinMax or not isinstance(column, Column) or len(column.path) > 1 or column.path[0] not in keys:
         return None
-    record = verdict.snapshot.records([index.index.column], verdict.most_bytes)[index.index.column]
+    record = verdict.snapshot.records([index.index.column], verdict.most_bytes, until)[index.index.column]
     low, high = (_numbers(pc.struct_field(record, name)) for name in ("min", "max"))
     if low is None or high is None:
         return None

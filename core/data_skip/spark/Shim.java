@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.function.BiFunction;
+import org.apache.hadoop.fs.EtagSource;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -198,6 +199,14 @@ public final class Shim {
     } catch (java.io.FileNotFoundException none) {
       return false;
     }
+  }
+
+  /** What tells a file from another one of its name: its size and time, and what the store calls its version, where it does. */
+  public String identity(org.apache.spark.sql.classic.SparkSession session, String uri) throws java.io.IOException {
+    org.apache.hadoop.conf.Configuration hadoop = session.sessionState().newHadoopConf();
+    Path path = StorageSettings.path(uri, hadoop);
+    FileStatus now = path.getFileSystem(hadoop).getFileStatus(path);
+    return now.getLen() + " " + now.getModificationTime() + (now instanceof EtagSource ? " " + ((EtagSource) now).getEtag() : "");
   }
 
   /** Whether a folder holds one of some files. */

@@ -29,6 +29,13 @@ class ObjectStores:
         except SPARK_ERRORS:
             return None
 
+    def identity(self, uri: str) -> str | None:
+        """What tells a file from another one of its name; None where that cannot be told, or there is none."""
+        try:
+            return str(self._shim.identity(self._spark._jsparkSession, uri))
+        except SPARK_ERRORS:
+            return None
+
     @property
     def _shim(self) -> Any:
         return shim(self._spark.sparkContext._gateway)

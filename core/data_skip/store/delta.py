@@ -22,6 +22,7 @@ and whoever declares it again, perhaps in another way, would find them.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -33,7 +34,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from data_skip.store.definition import Definition, another_reader
-from data_skip.store.object_place import ELSEWHERE, ObjectPlace
+from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
 from data_skip.store.storage_options import Hadoop
 
@@ -53,6 +54,8 @@ class DeltaStore:
         self._place = ObjectPlace(uri, spark)  # where it is on an object store
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
+        self._asking = threading.Lock()
+        self._asked: Asked[Snapshot | None] | None = None  # what others may wait for as well
         self._commit: tuple[int, ...] = ()  # the file of the snapshot's version, as it was found
 
     @property
@@ -78,13 +81,33 @@ class DeltaStore:
     def _options(self) -> dict[str, str] | None:
         return dict(self._place.options) or None
 
-    def snapshot(self, believed: float = 0.0) -> Snapshot | None:
+    def snapshot(self, believed: float = 0.0, until: float = math.inf) -> Snapshot | None:
         """The last committed version; None where there is no index. StoreError where there is something else.
 
-        believed: of an index on object storage, the one that was the last some seconds ago will do.
+        believed: of an index on object storage, the one that was the last some seconds ago will do. until: the moment of
+        time.perf_counter() up to which an object store is waited for: then that is a StoreError; who asks later is given what it answers.
         """
-        with self._lock:
-            return self._current(believed)
+        if self._is_local or until == math.inf:
+            with self._lock:
+                return self._current(believed)
+        with self._asking:
+            asked = self._asked
+            if asked is None or not asked.is_running:
+                if self._lock.acquire(blocking=False):
+                    try:
+                        if self._is_misread or self._place.asks_nothing(self._snapshot is not None, believed):
+                            return self._current(believed)
+                    finally:
+                        self._lock.release()
+                asked = self._asked = Asked(lambda: self.snapshot(believed))
+        try:
+            return asked.answer(until)
+        except Late:
+            raise StoreError(f"the index at {self.uri} has not been found in the time in which files are chosen; {ELSEWHERE}") from None
+        finally:
+            with self._asking:
+                if self._asked is asked and not asked.is_running:
+                    self._asked = None  # which would keep what it answered
 
     def look_again(self) -> None:
         """What was seen at a place on object storage is not believed any more: it may have been made, or made anew, since."""
@@ -119,7 +142,8 @@ class DeltaStore:
             if last is None or (last.version, last.table_id) != (table.version(), table.metadata().id):
                 self._commit = self._commit_of(table.version())
                 self._snapshot = Snapshot(table, self.location, self._shown)
-            place.looked_at()
+            if not local:
+                place.looked_at(table.version(), believed)
         except TableNotFoundError as error:
             self._snapshot = None
             if not local:

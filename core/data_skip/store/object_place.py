@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 import re
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from threading import Thread
+from typing import Generic, TypeVar
 
 from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, storage_options
 
@@ -13,6 +17,40 @@ _OPTIONS_SECONDS = 60.0  # for which what was told of the store is believed
 _LOOK_SECONDS = 60.0  # after which an index is looked at as a whole
 _ABSENT_SECONDS = 30.0  # for which a place that was seen to hold no index is not asked again
 _UNREADABLE_SECONDS = 60.0  # for which one that cannot be read is not: to find that out may take longer than a query
+
+Answer = TypeVar("Answer")
+
+
+class Late(Exception):
+    """An answer has not come by the time until which it was waited for."""
+
+
+class Asked(Generic[Answer]):
+    """A question to an object store, which may never answer: it is put on a thread of its own, and goes on when nobody waits any more."""
+
+    def __init__(self, question: Callable[[], Answer]) -> None:
+        self._answer: Future[Answer] = Future()
+        self._given_up = False
+        Thread(target=self._put, args=(question,), daemon=True, name="data-skip index").start()
+
+    def _put(self, question: Callable[[], Answer]) -> None:
+        try:
+            self._answer.set_result(question())
+        except BaseException as error:  # which is of whoever waits
+            self._answer.set_exception(error)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is no answer yet."""
+        return not self._answer.done()
+
+    def answer(self, until: float) -> Answer:
+        """What was answered. Late where it is not, at a moment of time.perf_counter(); or at once, where others have waited in vain."""
+        wait([self._answer], 0.0 if self._given_up else max(0.0, until - time.perf_counter()))
+        if self.is_running:
+            self._given_up = True
+            raise Late
+        return self._answer.result()
 
 
 class ObjectPlace:
@@ -25,6 +63,7 @@ class ObjectPlace:
         self._options_until = self._absent_until = self._unreadable_until = 0.0
         self._why_unreadable = ""
         self._seen_at = self._looked_at = -math.inf  # when the last snapshot was known to be the last one, and when all was looked at
+        self._commit: str | None = None  # what tells the commit of the version that was looked at from another one; None: nobody asked
 
     def is_reached_otherwise(self) -> bool:
         """Whether the store is, than when this was asked before: credentials of roles and instances end, and others follow."""
@@ -46,9 +85,17 @@ class ObjectPlace:
         self._absent_until = self._unreadable_until = 0.0
         self._seen_at = -math.inf
 
-    def looked_at(self) -> None:
-        """All was looked at now."""
+    def looked_at(self, version: int, believed: float) -> None:
+        """All was looked at now, and this was the last version; believed: as of `is_last`, for which that is to be known again."""
         self._seen_at = self._looked_at = time.monotonic()
+        self._commit = self._commit_of(version) if believed <= 0 else None
+
+    def asks_nothing(self, known: bool, believed: float) -> bool:
+        """Whether what was seen a moment ago answers without a request; known: whether there was an index."""
+        now = time.monotonic()
+        if now >= self._options_until:
+            return False
+        return now - self._seen_at < believed if known else now < max(self._absent_until, self._unreadable_until)
 
     def seen_empty(self) -> None:
         """There is no index now."""
@@ -74,17 +121,25 @@ class ObjectPlace:
         """Whether a version, the last one when it was read, is so still; believed: or was, so many seconds ago.
 
         By one request at most, since versions are numbered without gaps. That an index was deleted, and perhaps made anew, is not seen
-        so: hence a minute after all was looked at, that is to be done again.
+        so, unless nothing is to be believed: then by one more. Hence a minute after all was looked at, that is to be done again.
         """
         now = time.monotonic()
         if now - self._seen_at < believed:
             return True
-        if self._spark is None or now >= self._looked_at + _LOOK_SECONDS:
+        if self._spark is None or self.options.say_where or now >= self._looked_at + _LOOK_SECONDS:
             return False
-        if self._spark.holds(f"{self._uri}/_delta_log/{version + 1:020}.json") is not False:
+        if believed <= 0 and (self._commit is None or self._commit_of(version) != self._commit):
+            return False
+        if self._spark.holds(self._commit_uri(version + 1)) is not False:
             return False
         self._seen_at = now
         return True
+
+    def _commit_uri(self, version: int) -> str:
+        return f"{self._uri}/_delta_log/{version:020}.json"
+
+    def _commit_of(self, version: int) -> str | None:
+        return None if self._spark is None or self.options.say_where else self._spark.identity(self._commit_uri(version))
 
     def shown(self, error: Exception) -> str:
         """What deltalake says of an error, which may be all that was sent and answered: in one line, with no colours and no secrets."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
@@ -28,12 +29,12 @@ class Places:
         """The place of the index, or where it would be made, as deltalake wants it. StoreError where none can be read."""
         return self._found()[0].location
 
-    def snapshot(self, believed: float = 0.0) -> Snapshot | None:
+    def snapshot(self, believed: float = 0.0, until: float = math.inf) -> Snapshot | None:
         """The last committed version; None where there is no index. StoreError where one cannot be read, and none is found elsewhere.
 
-        believed: as of DeltaStore.snapshot.
+        believed, until: as of DeltaStore.snapshot.
         """
-        return self._found(believed)[1]
+        return self._found(believed, until)[1]
 
     def look_again(self) -> None:
         """As DeltaStore.look_again, at each place."""
@@ -60,11 +61,11 @@ class Places:
         """As DeltaStore.drop."""
         self._found()[0].drop(column)
 
-    def _found(self, believed: float = 0.0) -> tuple[DeltaStore, Snapshot | None]:
+    def _found(self, believed: float = 0.0, until: float = math.inf) -> tuple[DeltaStore, Snapshot | None]:
         errors: list[StoreError] = []
         for store in self._stores:
             try:
-                snapshot = store.snapshot(believed)
+                snapshot = store.snapshot(believed, until)
             except StoreError as error:
                 errors.append(error)
                 continue

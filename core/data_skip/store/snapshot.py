@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -18,6 +19,7 @@ from pyarrow import fs
 
 from data_skip.store.definition import Definition
 from data_skip.store.memory import MEMORY
+from data_skip.store.object_place import Asked, Late
 from data_skip.store.versions import KEYS as KEY_NAMES
 from data_skip.store.versions import distinct, packed, text_of
 
@@ -63,6 +65,8 @@ class Snapshot:
         self.companions: deque[object] = deque(maxlen=_MOST_COMPANIONS)  # which are kept no longer than this
         self._lock = threading.Lock()
         self._records: dict[str, pa.StructArray] = {}
+        self._asking = threading.Lock()
+        self._asked: dict[tuple[str, ...], Asked[dict[str, pa.StructArray]]] = {}  # by columns, what others may wait for as well
         rows = self._dataset.to_table(columns=[name for name in BASE.names if name in self._dataset.schema.names])
         keys, self._place_of_row = distinct(rows)
         self._keys: pa.Table | None = keys  # until they are handed over
@@ -128,23 +132,48 @@ class Snapshot:
         self._keys = None
         return found
 
-    def records(self, columns: Iterable[str], most: int = 0) -> dict[str, pa.StructArray]:
+    def records(self, columns: Iterable[str], most: int = 0, until: float = math.inf) -> dict[str, pa.StructArray]:
         """The records of some indexes, one a file version, null where there is none. StoreError where they cannot be read any more.
 
-        They are kept for the next time, if those of all indexes that are kept take no more than `most` bytes.
+        They are kept for the next time, if those of all indexes that are kept take no more than `most` bytes. until: as of
+        DeltaStore.snapshot.
         """
         wanted = list(columns)
-        with self._lock:
-            found = {column: kept for column in wanted if (kept := self._records.get(column)) is not None}  # others may be let go meanwhile
-            missing = [column for column in wanted if column not in found]
-            if missing:
-                rows = self._read(missing)
-                found |= {column: self._of_versions(rows[column]) for column in missing}
-            if most:
-                self._records |= found
+        found = self._kept(wanted)
+        if len(found) < len(wanted):
+            found = self._read_in_time(wanted, most, until)
         if most:
+            self._records |= found
             MEMORY.used(self, [(column, records.nbytes) for column, records in found.items()], most)
         return {column: found[column] for column in wanted}
+
+    def _kept(self, wanted: Iterable[str]) -> dict[str, pa.StructArray]:
+        return {column: kept for column in wanted if (kept := self._records.get(column)) is not None}  # others may be let go meanwhile
+
+    def _read_in_time(self, wanted: Sequence[str], most: int, until: float) -> dict[str, pa.StructArray]:
+        def read() -> dict[str, pa.StructArray]:
+            with self._lock:
+                found = self._kept(wanted)
+                missing = [column for column in wanted if column not in found]
+                if missing:
+                    rows = self._read(missing)
+                    found |= {column: self._of_versions(rows[column]) for column in missing}
+                if most:
+                    self._records |= found
+            return found
+
+        if "://" not in self._location or until == math.inf:
+            return read()
+        key = tuple(sorted(wanted))
+        with self._asking:
+            asked = self._asked.get(key) or self._asked.setdefault(key, Asked(read))
+        try:
+            return asked.answer(until)
+        except Late:
+            raise StoreError(f"records of the index at {self._location} have not come in the time in which files are chosen") from None
+        finally:
+            if not asked.is_running:
+                self._asked.pop(key, None)
 
     def let_go(self, column: str) -> None:
         """Does not keep the records of an index any longer, nor what was made of them."""

@@ -28,6 +28,9 @@ class Hadoop(Protocol):
     def holds(self, uri: str) -> bool | None:
         """Whether there is a file; None where that cannot be told."""
 
+    def identity(self, uri: str) -> str | None:
+        """What tells a file from another one of its name; None where that cannot be told, or there is none."""
+
 
 OVERRIDES = "spark.data_skip.storage."
 _S3A = "fs.s3a."
@@ -52,6 +55,14 @@ _GOOGLE_KEYS = (
 )
 _SECRET = ("key", "secret", "token", "password", "credential", "proxy_url")  # in the name of an option whose value nobody may see
 _OPEN = ("aws_skip_signature", "google_skip_signature", "azure_skip_signature", "aws_sse_bucket_key_enabled")
+_WHERE = (
+    "endpoint",
+    "proxy",
+    "url",
+    "host",
+    "account_name",
+    "bucket",
+)  # in the name of one by which another place is reached than Hadoop's
 _HIDDEN = "***"
 _PATIENCE = {"retry_timeout": "30s"}  # instead of three minutes: a query waits, which would be answered without an index as well
 
@@ -59,8 +70,10 @@ _PATIENCE = {"retry_timeout": "30s"}  # instead of three minutes: a query waits,
 class StorageOptions(Mapping[str, str]):
     """What deltalake takes as `storage_options`; what is printed of it has no secrets."""
 
-    def __init__(self, options: Mapping[str, str]) -> None:
+    def __init__(self, options: Mapping[str, str], say_where: bool = False) -> None:
+        """say_where: whether the user has said where the store is, or how it is reached, to deltalake alone: Hadoop may not reach it."""
         self._options = dict(options)
+        self.say_where = say_where
 
     def __getitem__(self, key: str) -> str:
         return self._options[key]
@@ -114,7 +127,7 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
         found = _google(set_)
     found |= _PATIENCE
     overrides = {key.lower(): value for key, value in told["overrides"].items()}
-    return StorageOptions(found | overrides)
+    return StorageOptions(found | overrides, any(word in key for key in overrides for word in _WHERE))
 
 
 def _s3(bucket: str, set_: Mapping[str, str], told: Mapping[str, Any]) -> dict[str, str]:

@@ -2,8 +2,10 @@ package data_skip;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -15,6 +17,8 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** What Python is told of a scan, ready for JSON. */
 public final class Description {
+  private static final String[] SYSTEMS = {"fs.", "dfs.", "parquet.encryption.", "parquet.crypto."}; // as of settings.py: may be secrets
+
   private Description() {}
 
   /** The root paths that are read; of a catalog table first its location. */
@@ -35,9 +39,20 @@ public final class Description {
     Map json = new LinkedHashMap();
     json.put("format", Plans.formatName(relation.fileFormat()));
     if (!Plans.isSparks(relation.fileFormat())) json.put("code", Code.of(relation.fileFormat().getClass()));
-    json.put("options", scala.jdk.javaapi.CollectionConverters.asJava(relation.options()));
+    json.put("options", options(relation));
     json.put("schema", relation.dataSchema().json());
     return json;
+  }
+
+  /** What the reader was told; of file systems and keys that it was, and not what: py4j logs what crosses. */
+  private static Map options(HadoopFsRelation relation) {
+    Map told = new LinkedHashMap(scala.jdk.javaapi.CollectionConverters.asJava(relation.options()));
+    Iterator all = told.entrySet().iterator();
+    while (all.hasNext()) {
+      Map.Entry option = (Map.Entry) all.next();
+      for (int i = 0; i < SYSTEMS.length; i++) if (((String) option.getKey()).toLowerCase(Locale.ROOT).startsWith(SYSTEMS[i])) option.setValue("");
+    }
+    return told;
   }
 
   /** The table that a stream wrote names its root as the user did. */

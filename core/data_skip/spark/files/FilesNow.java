@@ -54,6 +54,9 @@ public final class FilesNow {
       for (int i = 0; i < asked.size(); i++) ((Future) asked.get(i)).get();
     } catch (java.util.concurrent.ExecutionException e) {
       Platform.throwException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt(); // whoever has ended the query ends what it does next as well
+      Platform.throwException(e);
     } catch (Exception e) {
       Platform.throwException(e);
     } finally {

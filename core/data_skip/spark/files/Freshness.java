@@ -16,6 +16,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
@@ -24,12 +25,13 @@ import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
  * Whether a listed file is still what the listing says. Spark keeps the listing of a DataFrame, view or catalog table for long,
  * yet opens files as they are: a file that was rewritten in place since must be read, whatever its record says.
  *
- * Local files are looked at one by one; elsewhere a folder is listed once, whatever the number of its files.
+ * Local files are looked at one by one, and so are files that a query reads by their names: their folder may hold a million others. Elsewhere
+ * a folder is listed once, whatever the number of its files.
  */
 public final class Freshness {
   private final SparkSession session;
   private Configuration configuration; // made where a folder is listed, once: it is a copy of all settings
-  private final Map folders = new ConcurrentHashMap(); // by its path what a folder holds, by its name
+  private final Map found = new ConcurrentHashMap(); // by the path of a folder, or of one file, the files there, by their names
 
   public Freshness(SparkSession session) {
     this.session = session;
@@ -50,36 +52,40 @@ public final class Freshness {
   }
 
   private boolean remote(FileStatusWithMetadata listed) throws java.io.IOException {
-    Path folder = listed.getPath().getParent();
-    if (!folders.containsKey(folder)) look(Collections.singletonList(folder));
-    Map files = (Map) folders.get(folder);
+    Map files = (Map) found.get(listed.getPath());
+    if (files == null) files = (Map) found.get(listed.getPath().getParent());
     FileStatus now = files == null ? null : (FileStatus) files.get(listed.getPath().getName());
     return now != null && now.getLen() == listed.getLen() && now.getModificationTime() == listed.getModificationTime();
   }
 
-  /** Lists folders, several at once; local files are looked at one by one, when they are asked about. */
-  public void look(Collection paths) throws java.io.IOException {
+  /** Looks at folders, and at files by themselves, several at once; at local files when they are asked about. */
+  public void look(Collection folders, Collection files) throws java.io.IOException {
     List calls = new ArrayList();
+    addTo(calls, folders, true);
+    addTo(calls, files, false);
+    FilesNow.atOnce(calls, false);
+  }
+
+  private void addTo(List calls, Collection paths, final boolean folders) {
     Iterator all = new LinkedHashSet(paths).iterator();
     while (all.hasNext()) {
       final Path path = (Path) all.next();
-      if ("file".equals(path.toUri().getScheme())) continue;
       if (configuration == null) configuration = session.sessionState().newHadoopConf();
       final Configuration settings = configuration;
       calls.add(new Callable() {
         public Object call() {
           try {
-            Map files = new HashMap();
-            FileStatus[] listed = path.getFileSystem(settings).listStatus(path);
-            for (int i = 0; i < listed.length; i++) files.put(listed[i].getPath().getName(), listed[i]);
-            folders.put(path, files);
+            Map there = new HashMap();
+            FileSystem system = path.getFileSystem(settings);
+            FileStatus[] listed = folders ? system.listStatus(path) : new FileStatus[] {system.getFileStatus(path)};
+            for (int i = 0; i < listed.length; i++) there.put(listed[i].getPath().getName(), listed[i]);
+            found.put(path, there);
           } catch (Exception unknown) {
-            folders.put(path, Collections.emptyMap()); // of which nothing is believed
+            found.put(path, Collections.emptyMap()); // of which nothing is believed
           }
           return null;
         }
       });
     }
-    FilesNow.atOnce(calls, false);
   }
 }

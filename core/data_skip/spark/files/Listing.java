@@ -5,8 +5,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -265,13 +267,16 @@ public final class Listing {
       BitSet skipped = BitSet.valueOf(versions);
       BitSet changed = new BitSet();
       Freshness freshness = new Freshness(session);
+      Set named = new HashSet(scala.jdk.javaapi.CollectionConverters.asJava(scan.rootPaths()));
       List folders = new ArrayList();
+      List single = new ArrayList();
       for (int i = 0; i < slots.length; i++) {
-        if (slots[i] < 0 || !skipped.get(slots[i])) continue;
-        Path folder = files.folderToLookAt(i);
-        if (folder != null) folders.add(folder);
+        Path folder = slots[i] < 0 || !skipped.get(slots[i]) ? null : files.folderToLookAt(i);
+        if (folder == null) continue;
+        if (named.contains(files.path(i))) single.add(files.path(i));
+        else folders.add(folder);
       }
-      freshness.look(folders);
+      freshness.look(folders, single);
       for (int i = 0; i < slots.length; i++) {
         if (slots[i] < 0 || !skipped.get(slots[i])) continue;
         if (files.holds(i, freshness)) keep[i] = 0; else changed.set(slots[i]);

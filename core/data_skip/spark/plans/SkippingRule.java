@@ -101,7 +101,7 @@ public final class SkippingRule extends Rule {
     List roots = new ArrayList();
     for (int i = 0; i < scans.size(); i++) roots.add(Description.roots((LogicalRelation) scans.get(i)));
     Object said = python.apply(
-        "indexed\n" + told(Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, new ArrayList()), new Left(plan, EVERY, asking));
+        "indexed\n" + told(asking, Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, new ArrayList()), new Left(plan, EVERY, asking));
     for (int i = 0; said != null && i < scans.size(); i++) {
       if (said.toString().charAt(i) == '1') found.add(((LogicalRelation) scans.get(i)).relation());
     }
@@ -112,17 +112,18 @@ public final class SkippingRule extends Rule {
   /** Tells Python of a scan that stays as it is; why: if its table has an index. */
   private void tellLeft(LogicalRelation scan, SkippingFileIndex skipping, List why, Left left) {
     List roots = Collections.singletonList(Description.roots(scan));
-    python.apply("left\n" + told(skipping.executionId(), skipping.number(), roots, why), left);
+    python.apply("left\n" + told(left.asking, skipping.executionId(), skipping.number(), roots, why), left);
     if (!SmallSide.running()) lastLeft = (LogicalPlan) left.plan.get(); // else the query's own, that it is run for
   }
 
-  private static String told(String executionId, long number, List roots, List why) {
+  private static String told(SparkSession asking, String executionId, long number, List roots, List why) {
     Connection.answersAtOnce();
     Map json = new HashMap();
     json.put("why", why);
     json.put("execution_id", executionId);
     json.put("number", new Long(number));
     json.put("roots", roots);
+    json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
     return Plans.json(json);
   }
 
