@@ -138,6 +138,11 @@ public final class Shim {
     return Plans.json(SkippingFileIndex.encoder((LogicalRelation) plan).encode(expression));
   }
 
+  /** As Foreign.whyNotEvaluated. */
+  public String whyNotEvaluated(org.apache.spark.sql.classic.SparkSession session, String sql) throws Exception {
+    return Foreign.whyNotEvaluated(session, sql);
+  }
+
   /**
    * The same DataFrame, over some files of a listing only: those that are to be read. `malformed`: the name of the
    * column in which a text format keeps each record that it could not parse; null for other formats. `number`: that of a further one

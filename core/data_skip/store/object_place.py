@@ -59,7 +59,7 @@ class ObjectPlace:
         """Whether there was no index a moment ago."""
         return time.monotonic() < self._absent_until
 
-    def seen_unreadable(self, error: Exception) -> None:
+    def seen_unreadable(self, error: BaseException) -> None:
         """There is an index, or something else, that cannot be read now."""
         advice = f"it is read with Spark's credentials, or those of {OVERRIDES}*; {ELSEWHERE}"
         self._why_unreadable = f"the index at {self._uri} cannot be read ({self.shown(error)}); {advice}"
@@ -86,6 +86,6 @@ class ObjectPlace:
         self._seen_at = now
         return True
 
-    def shown(self, error: Exception) -> str:
+    def shown(self, error: BaseException) -> str:
         """What deltalake says of an error, which may be all that was sent and answered: in one line, with no colours and no secrets."""
         return self.options.without_secrets(" ".join(re.sub(r"\x1b\[\d*m|\u21b3", "", str(error)).split()))
