@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,13 @@ class Spark:
     def holds(self, uri: str) -> bool:
         self.held.append(uri.rsplit("/", 1)[1])
         return (self.folder / "_delta_log" / self.held[-1]).exists()
+
+    def listed(self, uri: str) -> list[tuple[str, int, int]]:
+        found = (self.folder / "_delta_log").glob("*")
+        return [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in found if path.is_file()]
+
+    def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
+        return [(self.folder / "_delta_log" / name).read_bytes()[:size] for name, size in files]
 
 
 @pytest.fixture

@@ -29,10 +29,10 @@ SOURCES = tuple(
         ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
-        ("files", "FilesNow KnownFiles Freshness ListedFiles Listing ChosenFiles ExplainedPath"),
+        ("files", "StorageSettings FilesNow KnownFiles Freshness ListedFiles Listing ChosenFiles ExplainedPath"),
         ("files", "SnapshotTable SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters"),
-        ("files", "SessionSettings StorageSettings Description ScanTrees SkippingFileIndex"),
+        ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),
     )

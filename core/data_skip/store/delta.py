@@ -53,7 +53,7 @@ class DeltaStore:
         """spark: by which Spark reaches object stores; None where that need not be known."""
         self.uri = uri
         self._place = ObjectPlace(uri, spark)  # where it is on an object store
-        self._guard = Guard(self.location)
+        self._guard = Guard(self.location, uri, spark)
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
         self._commit: tuple[int, ...] = ()  # the file of the snapshot's version, as it was found
@@ -116,7 +116,7 @@ class DeltaStore:
             elif not self._commit_of(self._snapshot.version + 1):
                 return self._snapshot  # versions are numbered without gaps
         try:
-            self._guard.look(self._options)
+            self._guard.look()
             table = self._opened()  # no increment of what was open: it may be that of another table, made anew at the same place
             self._check(table)
             last = self._snapshot
@@ -266,7 +266,7 @@ class DeltaStore:
             return
         table = self._opened()
         try:
-            refuse_parts(self.location, (path.rsplit("/", 1)[-1] if path.startswith(self.location) else path for path in table.vacuum()))
+            refuse_parts(self.location, (path.removeprefix(f"{self.location}/") for path in table.vacuum()))
         except ValueError as error:
             raise StoreError(f"files of old versions of the index at {self.location} are not deleted: {error}; {ADVICE}") from error
         table.vacuum(dry_run=False)

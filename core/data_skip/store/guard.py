@@ -10,18 +10,15 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.fs import DeltaStorageHandler
-from pyarrow import fs
 
 from data_skip.store.sizes import refuse_large
+from data_skip.store.storage_options import Hadoop
 
 LOG = "_delta_log"
 _VERSION = re.compile(r"(\d{20})\.(.+)")
@@ -33,7 +30,6 @@ _MOST_DEEP = 100  # how far the values of a commit are nested: deltalake's own a
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]*\.parquet")  # the name of a file with records; in no folder
 _CHUNK = 1 << 22
-_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -46,37 +42,43 @@ class _File:
 class Guard:
     """Looks at the index at one place."""
 
-    def __init__(self, location: str) -> None:
-        """location: as deltalake takes it."""
-        self._location = location
+    def __init__(self, location: str, uri: str, spark: Hadoop | None) -> None:
+        """location: the place as deltalake takes it; uri: as Spark does. spark: by which Spark reaches object stores."""
+        self._location, self._uri, self._spark = location, uri, spark
         self._seen: set[_File] = set()  # what was looked at, and need not be again
 
-    def look(self, options: Mapping[str, str] | None = None) -> None:
-        """Looks at what deltalake reads to open the last version. ValueError for what is not to be read. options: as deltalake's."""
-        local = "://" not in self._location
-        if local:
+    def look(self) -> None:
+        """Looks at what deltalake reads to open the last version. ValueError for what is not to be read."""
+        if "://" not in self._location:
             refuse_links(self._location)
-        files = list(_local(f"{self._location}/{LOG}") if local else _remote(self._location, options))
+            files = list(_local(f"{self._location}/{LOG}"))
+        else:
+            told = self._spark.listed(f"{self._uri}/{LOG}") if self._spark else None  # None: deltalake will not reach it either
+            files = [_File(*file) for file in told or ()]
         versions = {file: match for file in files if (match := _VERSION.fullmatch(file.name))}
         last = max((int(match[1]) for match in versions.values() if match[2] == _CHECKPOINT), default=-1)
-        if several := next(
-            (file.name for file, match in versions.items() if match[2].startswith("checkpoint.") and match[2] != _CHECKPOINT), ""
-        ):
-            raise ValueError(f"its log has {several}, a kind of checkpoint that data-skip does not write")
+        others = [file.name for file, match in versions.items() if match[2].startswith("checkpoint.") and match[2] != _CHECKPOINT]
+        if others:
+            raise ValueError(f"its log has {others[0]}, a kind of checkpoint that data-skip does not write")
         read = [file for file, match in versions.items() if int(match[1]) + (match[2] == _CHECKPOINT) > last]
         read += [file for file in files if file.name == _HINT]
         if large := next((file for file in read if file.size > _MOST_FILE), None):
             raise ValueError(f"{large.name} of its log has {large.size:,} bytes, at most {_MOST_FILE:,} are read")
         if (size := sum(file.size for file in read)) > _MOST_LOG:
             raise ValueError(f"its log has {size:,} bytes since its last checkpoint, at most {_MOST_LOG:,} are read")
-        new = [file for file in read if file not in self._seen]
-        if not new:
-            return
-        store = _filesystem(self._location, options)
-        with ThreadPoolExecutor(min(_AT_ONCE, len(new))) as pool:
-            for _ in pool.map(lambda file: _refuse_file(store, file), new):
-                pass
+        new = [file for file in read if file not in self._seen and file.size]
+        for file, content in zip(new, self._contents(new), strict=True):
+            if content is not None:
+                _refuse_content(file.name, content)
         self._seen |= set(new)
+
+    def _contents(self, files: list[_File]) -> list[bytes | None]:
+        """What is in files of the log; None of one that is gone."""
+        if "://" not in self._location:
+            return [_content(f"{self._location}/{LOG}/{file.name}", file.size) for file in files]
+        if self._spark is None or not files:
+            return []
+        return [*self._spark.contents(f"{self._uri}/{LOG}", [(file.name, file.size) for file in files])]
 
 
 def refuse_links(location: str) -> None:
@@ -141,32 +143,22 @@ def _local(folder: str) -> Iterator[_File]:
                 raise ValueError(f"{entry.name} of its log is a link, a pipe or a device, and no file")
 
 
-def _remote(location: str, options: Mapping[str, str] | None) -> Iterator[_File]:
-    for info in _filesystem(location, options).get_file_info(fs.FileSelector(LOG, allow_not_found=True)):
-        if info.type == fs.FileType.File:
-            yield _File(info.base_name, info.size, info.mtime_ns)
-
-
-def _filesystem(location: str, options: Mapping[str, str] | None) -> fs.FileSystem:
-    if "://" not in location:
-        return fs.SubTreeFileSystem(location, fs.LocalFileSystem())
-    return fs.PyFileSystem(DeltaStorageHandler(location, dict(options or {}) or None))
-
-
-def _refuse_file(store: Any, file: _File) -> None:
+def _content(path: str, size: int) -> bytes | None:
     try:
-        opened = store.open_input_file(f"{LOG}/{file.name}")
+        with open(path, "rb") as file:
+            return file.read(size)
     except FileNotFoundError:
-        return  # as above
-    with opened:
-        if not file.name.endswith(".parquet"):
-            _refuse_deep(file.name, opened.read(file.size))
-            return
-        content = pa.BufferReader(opened.read_buffer(file.size))
+        return None  # as above
+
+
+def _refuse_content(name: str, content: bytes) -> None:
+    if not name.endswith(".parquet"):
+        _refuse_deep(name, content)
+        return
     try:
-        refuse_large(content, None, _MOST_CHECKPOINT)
+        refuse_large(pa.BufferReader(content), None, _MOST_CHECKPOINT)
     except (ValueError, pa.ArrowException) as error:
-        raise ValueError(f"{file.name} of its log {error}") from error
+        raise ValueError(f"{name} of its log {error}") from error
 
 
 def _refuse_deep(name: str, content: bytes) -> None:

@@ -102,6 +102,8 @@ def _repeated(source: Any, metadata: pq.FileMetaData, group: int, leaf: int, mos
 def _texts(source: Any, metadata: pq.FileMetaData, group: int, path: str, rows: int) -> Iterator[pa.DictionaryArray]:
     """The texts of a column as they lie, by their dictionaries, so many rows at a time."""
     opened = source() if callable(source) else source
+    if isinstance(opened, pa.BufferReader):
+        opened.seek(0)
     file = pq.ParquetFile(opened, metadata=metadata, read_dictionary=[path], buffer_size=_BUFFER)
     for batch in file.iter_batches(rows, row_groups=[group], columns=[path], use_threads=False):
         yield _innermost(batch.column(0))
