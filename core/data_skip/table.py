@@ -233,7 +233,7 @@ class Table:
             if isinstance(index, str):
                 warnings.warn(index, DataSkipWarning, stacklevel=2)
                 continue
-            bindings.append(bind(index, state.frame, state.scan, self._jvm))
+            bindings.append(bind(index, state.frame, state.scan, self._jvm, stored=True))
             if why := changed(stored, bindings[-1].definition):
                 raise DataSkipError(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
         if not bindings:

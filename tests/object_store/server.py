@@ -49,13 +49,14 @@ def free_port() -> int:
         return int(taken.getsockname()[1])
 
 
-@dataclass(frozen=True)
+@dataclass
 class Request:
-    """One request: `what` is GET, HEAD, LIST, PUT, DELETE or POST; whose: "deltalake" or "spark"."""
+    """One request: `what` is GET, HEAD, LIST, PUT, DELETE or POST; whose: "deltalake" or "spark"; its bytes, sent and answered."""
 
     what: str
     key: str
     whose: str
+    bytes: int = 0
 
     @property
     def of_index(self) -> bool:
@@ -155,6 +156,7 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
 
         def _pass_on_now(self, request: Request) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            request.bytes = len(body)
             if server.refuse(request):
                 answer = b"<?xml version='1.0' encoding='UTF-8'?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
                 self._answer(403, [("Content-Type", "application/xml")], b"" if self.command == "HEAD" else answer)
@@ -180,6 +182,7 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
                 return
             if request.what == "LIST":  # Amazon's S3 tells seconds, S3Proxy what the folder tells
                 content = re.sub(rb"(<LastModified>[^<.]*)\.\d+Z", rb"\1.000Z", content)
+            request.bytes += len(content)
             headers = [(name, value) for name, value in told.getheaders() if name.lower() not in ("transfer-encoding", "connection")]
             self._answer(told.status, headers, content)
 

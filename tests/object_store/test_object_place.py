@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,13 @@ class Spark:
         self.told_apart.append(uri.rsplit("/", 1)[1])
         commit = self.folder / "_delta_log" / self.told_apart[-1]
         return str(commit.stat().st_ino) if commit.exists() else None
+
+    def listed(self, uri: str) -> list[tuple[str, int, int]]:
+        found = (self.folder / "_delta_log").glob("*")
+        return [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in found if path.is_file()]
+
+    def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
+        return [(self.folder / "_delta_log" / name).read_bytes()[:size] for name, size in files]
 
 
 @pytest.fixture

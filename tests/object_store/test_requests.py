@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections import Counter
 from collections.abc import Callable
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from data_skip import MinMax
+from data_skip import MinMax, ValueList
 from tests.object_store.server import Request
 from tests.object_store.table import Bucket
 
@@ -17,7 +21,8 @@ pytestmark = [pytest.mark.long, pytest.mark.object_store]
 def told(name: str, requests: list[Request]) -> Counter[str]:
     """How many requests there were of each kind, printed."""
     kinds = Counter(f"{request.what} index" if request.of_index else request.what for request in requests)
-    print(f"\n{name:28} {len(requests):5}  {dict(sorted(kinds.items()))}", end="")
+    size, of_index = (sum(request.bytes for request in requests if request.of_index or not only) for only in (False, True))
+    print(f"\n{name:28} {len(requests):5}  {size:10,} bytes, {of_index:,} of the index  {dict(sorted(kinds.items()))}", end="")
     return kinds
 
 
@@ -68,6 +73,82 @@ def test_budget(bucket: Bucket) -> None:
     assert of_index(by_snapshot) <= 2  # whether it is the last one, and no other of that number
     assert by_snapshot.total() <= 10 + 7 * 2
     assert of_index(refresh) <= 20
+
+
+def test_what_commands_cost(bucket: Bucket) -> None:
+    """The table of docs/operations.md."""
+    bucket.numbers(count=200)
+
+    def count(name: str, ask: Callable[[], object]) -> Counter[str]:
+        with bucket.server.counted() as asked:
+            ask()
+        return told(name, asked)
+
+    def query() -> int:
+        bucket.view()
+        return bucket.spark.sql("SELECT * FROM t WHERE x = 15 OR x = 1501").count()
+
+    def later() -> None:
+        for store in bucket.skipping.catalog._stores.values():
+            store._stores[0]._place._seen_at -= 20
+
+    count("create_index(MinMax)", lambda: bucket.index(MinMax("x")))
+    count("create_index(ValueList)", lambda: bucket.index(ValueList("s")))
+    table = bucket.table()
+    bucket.skipping.catalog.forget()
+    table._store = bucket.skipping.catalog.store(table.root)
+    first = count("first query of a session", query)
+    later()
+    second = count("a later query", query)
+    count("refresh of nothing", table.refresh)
+    bucket.file("200.parquet", {"x": [2000], "s": ["c"]})
+    count("refresh of a new file", table.refresh)
+    count("describe", table.describe)
+    count("metadata", lambda: table.metadata().count())
+    count("files", lambda: table.files("x = 15"))
+    count("drop_index", lambda: table.drop_index(ValueList("s")))
+    assert of_index(first) <= 20 and of_index(second) <= 1
+
+
+@pytest.mark.parametrize("contract", ["listing", "snapshot"])
+def test_ten_thousand_files(bucket: Bucket, contract: str) -> None:
+    """A query that reads n of them: at most 10 + 7 n requests beyond Spark's own listing. Plain Spark takes 62,000.
+
+    The index is made where the server keeps the files, of which names, sizes and times are the same, so in seconds.
+    """
+    files = 10_000
+    moment = int(time.time()) - 7200  # S3 tells times in seconds
+    for i in range(files):
+        path = bucket.folder / f"{i}.parquet"
+        pq.write_table(pa.table({"x": [10 * i, 10 * i + 1]}), path)
+        os.utime(path, (moment, moment))
+    report = bucket.skipping.table(str(bucket.folder)).create_index(MinMax("x"))
+    assert report.files_collected == files
+    where = " OR ".join(f"x = {10 * i}" for i in (7, 5003, 9999))
+
+    def query() -> None:
+        frame = bucket.skipping.read(bucket.uri) if contract == "snapshot" else bucket.view()
+        assert frame.where(where).count() == 3
+        assert bucket.skipping.report().scans[-1].files_read == 3
+
+    with bucket.server.counted() as asked:
+        query()
+    first = told("first query", asked)
+    place = bucket.skipping.catalog.store(bucket.uri)._stores[0]._place
+    place._seen_at -= 20
+    with bucket.server.counted() as asked:
+        query()
+    second = told("second query", asked)
+    assert of_index(first) <= 10
+    assert of_index(second) <= 1
+    if contract == "snapshot":
+        assert second["LIST"] == second["LIST index"] == 0
+        assert second.total() <= 10 + 7 * 3
+        return
+    with bucket.skipping.disabled(), bucket.server.counted() as asked:
+        bucket.view()  # which lists the files
+    listing = told("plain listing", asked)
+    assert second.total() - listing.total() <= 10 + 7 * 3
 
 
 def test_many_folders(bucket: Bucket) -> None:

@@ -24,6 +24,8 @@ def options(uri: str, hadoop: Mapping[str, str], **told: Any) -> dict[str, str]:
         def holds(self, uri: str) -> None:
             raise AssertionError(uri)
 
+        listed = contents = holds  # type: ignore[assignment]
+
     found = dict(storage_options(uri, Told()))
     assert found.pop("retry_timeout", "30s") == "30s"
     return found

@@ -38,12 +38,19 @@ class Binding:
     record_type: pa.DataType
 
 
-def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm) -> Binding:
-    """An index over the table that a frame reads. DataSkipError where it cannot be built."""
+def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = False) -> Binding:
+    """An index over the table that a frame reads. DataSkipError where it cannot be built.
+
+    stored: whether its expressions are of a store, and so perhaps of somebody else.
+    """
     trees: list[dict[str, Any]] = []
     types: list[DataType] = []
     for sql in index.inputs:
         try:
+            if stored and (why := jvm.why_not_evaluated(sql)):
+                raise DataSkipError(
+                    f"{index}: {sql!r} {why}, which data-skip does not do for an index; drop_index() it, or delete the index"
+                )
             selected = frame.select(F.expr(sql).alias("expression"))
             tree = jvm.expression(selected)
         except PySparkException as error:

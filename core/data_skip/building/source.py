@@ -15,7 +15,8 @@ from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.store import FileKey, Places, Snapshot, StoreError
-from data_skip.store.reader import AS_PARQUET, BY_POSITION, SUPPORTED_FORMATS
+from data_skip.store.definition import Definition
+from data_skip.store.reader import AS_PARQUET, BY_POSITION, SUPPORTED_FORMATS, may_lead_elsewhere
 from data_skip.store.snapshot import SUMMARIES
 
 _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")
@@ -43,11 +44,44 @@ def as_indexed(source: TableSource, store: Places) -> TableSource:
         return source
     for definition in (snapshot.definitions if snapshot else {}).values():
         reader, schema = definition.reader, source.schema
+        _refuse_foreign(source.name, definition)
         if schema is None and reader["format"] in BY_POSITION:
             fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t, *_ in reader["columns"]]
             schema = StructType.fromJson({"type": "struct", "fields": fields})
         return replace(source, format=reader["format"], options={**reader["options"], **source.options}, schema=schema)
     return source
+
+
+def _refuse_foreign(name: str, definition: Definition) -> None:
+    """DataSkipError for a reader that an index may not choose: another may have written it, and what a reader is told may run code.
+
+    A format may be a class; an option a key of Hadoop's, which names classes and hosts, or a place to read from; a type of a column a
+    pickled one of Python.
+    """
+    reader = definition.reader
+    foreign = [f"format={reader['format']!r}"] if reader["format"] not in SUPPORTED_FORMATS else []
+    foreign += [f"{key}={value!r}" for key, value in reader["options"].items() if may_lead_elsewhere(key)]
+    if reader["format"] in BY_POSITION:
+        foreign += [f"a column of type {type_!r}" for _, type_, *_ in reader["columns"] if not _is_plain(type_)]
+    if foreign:
+        raise DataSkipError(
+            f"{definition} of {name!r} was made with {foreign[0]}, which is taken from nobody but you: give format, schema and options,"
+            " or delete the index"
+        )
+
+
+def _is_plain(type_: Any) -> bool:
+    """Whether a type, as JSON, is one of Spark's own."""
+    if isinstance(type_, str):
+        return True
+    match type_:
+        case {"type": "array", "elementType": element}:
+            return _is_plain(element)
+        case {"type": "map", "keyType": key, "valueType": value}:
+            return _is_plain(key) and _is_plain(value)
+        case {"type": "struct", "fields": list(fields)}:
+            return all(isinstance(field, dict) and _is_plain(field.get("type")) for field in fields)
+    return False
 
 
 def is_in_catalog(spark: SparkSession, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -40,6 +41,7 @@ t/*/*/* finds no file there, t/*/*/*/* would. `**` of the last line finds the in
 log, Iceberg's metadata and Hudi's timeline, which lie there too): `index_root` keeps it elsewhere. It does not lie beside the table by
 default: there it would not move and be copied with it, would not be reached through links, and often may not be written.
 """
+_LOCAL = "file:"
 EARLIER = "_data_skip"  # where it was kept before, and is still found
 # For so long what was the last version of an index on object storage will do to choose files: what an older one says of them is true.
 BELIEVED_SECONDS = 10.0
@@ -132,6 +134,8 @@ def _candidates(path: str) -> Iterator[tuple[str, bool]]:
     path = path.rstrip("/")
     yield path, True
     is_part = "=" in basename(path) or "." in basename(path)
+    if "=" not in basename(path) and path.startswith(_LOCAL) and os.path.isdir(unquote(path.removeprefix(_LOCAL))):
+        return  # no file, and no partition: above it others may write, as in /tmp
     path = dirname(path)
     yield path, is_part
     while "=" in basename(path):

@@ -139,6 +139,11 @@ public final class Shim {
     return Plans.json(SkippingFileIndex.encoder((LogicalRelation) plan).encode(expression));
   }
 
+  /** As Foreign.whyNotEvaluated. */
+  public String whyNotEvaluated(org.apache.spark.sql.classic.SparkSession session, String sql) throws Exception {
+    return Foreign.whyNotEvaluated(session, sql);
+  }
+
   /**
    * The same DataFrame, over some files of a listing only: those that are to be read. `malformed`: the name of the
    * column in which a text format keeps each record that it could not parse; null for other formats. `number`: that of a further one
@@ -207,6 +212,29 @@ public final class Shim {
     Path path = StorageSettings.path(uri, hadoop);
     FileStatus now = path.getFileSystem(hadoop).getFileStatus(path);
     return now.getLen() + " " + now.getModificationTime() + (now instanceof EtagSource ? " " + ((EtagSource) now).getEtag() : "");
+  }
+
+  /** Of each file in a folder its name, its size and when it was changed, a line each; nothing where there is no such folder. */
+  public String filesIn(org.apache.spark.sql.classic.SparkSession session, String uri) throws java.io.IOException {
+    org.apache.hadoop.conf.Configuration hadoop = session.sessionState().newHadoopConf();
+    Path folder = StorageSettings.path(uri, hadoop);
+    StringBuilder text = new StringBuilder();
+    try {
+      FileStatus[] found = folder.getFileSystem(hadoop).listStatus(folder);
+      for (int i = 0; i < found.length; i++) {
+        String name = found[i].getPath().getName();
+        if (found[i].isDirectory() || name.indexOf('\n') >= 0 || name.indexOf('\t') >= 0) continue;
+        text.append(name).append('\t').append(found[i].getLen()).append('\t').append(found[i].getModificationTime()).append('\n');
+      }
+    } catch (java.io.FileNotFoundException none) {
+      return "";
+    }
+    return text.toString();
+  }
+
+  /** What files in a folder begin with, one after the other. `files`: of each how many bytes, and its name, a line each. */
+  public String contents(org.apache.spark.sql.classic.SparkSession session, String uri, String files) throws java.io.IOException {
+    return Connection.text(FilesNow.contents(uri, files.split("\n"), session.sessionState().newHadoopConf()));
   }
 
   /** Whether a folder holds one of some files. */

@@ -25,14 +25,14 @@ SOURCES = tuple(
     for room, names in (
         ("", "Connection UserSettings Plans"),
         ("plans", "SameColumns ScannedFiles SideCost Repeatable PoolThreads TimeLimit SmallSide"),
-        ("trees", "Code TreeEncoder"),
+        ("trees", "Code TreeEncoder Foreign"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
-        ("files", "FilesNow KnownFiles Freshness ListedFiles Listing ChosenFiles ExplainedPath"),
+        ("files", "StorageSettings FilesNow KnownFiles Freshness ListedFiles Listing ChosenFiles ExplainedPath"),
         ("files", "SnapshotTable SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters"),
-        ("files", "SessionSettings StorageSettings Description ScanTrees SkippingFileIndex"),
+        ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),
         ("plans", "Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),
     )
@@ -133,6 +133,13 @@ class Jvm:
         """The last column of a DataFrame, as a tree over its table's columns; None where it is more than an expression over one row."""
         encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
         return None if encoded is None else dict(with_code(json.loads(encoded)))
+
+    def why_not_evaluated(self, sql: str) -> str:
+        """Why the text of an expression, which somebody else may have written, may not be handed to Spark; "" where it may.
+
+        It is parsed, and nothing in it is looked up. Spark's error for a text that is no expression.
+        """
+        return str(self._shim.whyNotEvaluated(self._session, sql))
 
     def restricted(
         self, frame: DataFrame, listing: Any, malformed: str | None = None, number: str | None = None, part: int | None = None

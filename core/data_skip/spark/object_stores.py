@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from data_skip.spark.errors import SPARK_ERRORS
+from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import shim
 
 
@@ -35,6 +37,24 @@ class ObjectStores:
             return str(self._shim.identity(self._spark._jsparkSession, uri))
         except SPARK_ERRORS:
             return None
+
+    def listed(self, uri: str) -> list[tuple[str, int, int]] | None:
+        """Of each file in a folder its name, its size and when it was changed; None where that cannot be told."""
+        try:
+            told = str(self._shim.filesIn(self._spark._jsparkSession, uri))
+        except SPARK_ERRORS:
+            return None
+        return [(name, int(size), int(time)) for name, size, time in (line.split("\t") for line in told.splitlines())]
+
+    def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
+        """The first bytes of files in a folder: of each, by its name, so many. OSError where they cannot be read."""
+        asked = "\n".join(f"{size}\t{name}" for name, size in files)
+        try:
+            told = base64.b64decode(self._shim.contents(self._spark._jsparkSession, uri, asked))
+        except SPARK_ERRORS as error:
+            raise OSError(first_line(error)) from error
+        ends = list(accumulate(size for _, size in files))
+        return [told[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     @property
     def _shim(self) -> Any:

@@ -27,6 +27,9 @@ def _of_rows(reader: Mapping[str, Any]) -> dict[str, Any]:
     return {**reader, "columns": [], "session": session}
 
 
+_LONGEST_SQL = 1 << 16  # characters
+_DEEPEST_TREE = 400  # of JSON: Python goes through expressions that are half as deep
+_SHOWN = 300  # characters of what is wrong
 _OLD_DEFAULTS = {
     "spark.sql.caseSensitive": "false",
     "spark.sql.legacy.charVarcharAsString": "false",
@@ -54,6 +57,29 @@ def _upgraded(reader: dict[str, Any]) -> dict[str, Any]:
     return {**{part: reader[part] for part in ("format", "options", "columns")}, "session": session}
 
 
+def _why_no_reader(reader: Mapping[str, Any]) -> str:
+    """What of a reader is not as Reading.reader makes it."""
+    if not isinstance(reader["format"], str):
+        return f"format={reader['format']!r}"
+    if not all(isinstance(part, str) for option in reader["options"].items() for part in option):
+        return f"options={reader['options']!r}"
+    if not all(isinstance(column, list) and len(column) > 1 for column in reader["columns"]):
+        return f"columns={reader['columns']!r}"
+    session = reader["session"]
+    if session is not None and not all(isinstance(part, str) for setting in session.items() for part in setting):
+        return f"session={session!r}"
+    return ""
+
+
+def _depth(tree: Any) -> int:
+    """How far an expression, as JSON, is nested."""
+    depth, level = 0, [tree]
+    while level:
+        level = [part for node in level if isinstance(node, dict | list) for part in (node.values() if isinstance(node, dict) else node)]
+        depth += 1
+    return depth
+
+
 @dataclass(frozen=True)
 class Definition:
     """An index as the store keeps it: in the metadata of its column, as JSON."""
@@ -70,9 +96,35 @@ class Definition:
 
     @classmethod
     def from_json(cls, text: str) -> Definition:
-        """KeyError or ValueError for a text that is no definition."""
-        d = json.loads(text)
-        return cls(d["kind"], tuple(d["expressions"]), d["parameters"], d["version"], tuple(d["trees"]), _upgraded(d["reader"]))
+        """ValueError for a text that is no definition. Whoever wrote it, nothing in it is taken for more than text and numbers."""
+        try:
+            d = json.loads(text)
+            if not all(isinstance(d[part], list) for part in ("expressions", "trees")):
+                raise ValueError(f"expressions={d['expressions']!r}, trees={d['trees']!r}")
+            made = cls(d["kind"], tuple(d["expressions"]), d["parameters"], d["version"], tuple(d["trees"]), _upgraded(d["reader"]))
+            if why := made._why_none():
+                raise ValueError(why)
+            return made
+        except (RecursionError, LookupError, TypeError, AttributeError, ValueError, OverflowError, ArithmeticError) as error:
+            raise ValueError(f"a definition of an index is none: {type(error).__name__}: {str(error)[:_SHOWN]}") from error
+
+    def _why_none(self) -> str:
+        """What is not as `to_json` writes it; "" where nothing is. An error of any kind for a tree that is none."""
+        if not isinstance(self.kind, str) or not self.kind.isidentifier():
+            return f"kind={self.kind!r}"
+        if not self.expressions or not all(isinstance(sql, str) and len(sql) <= _LONGEST_SQL for sql in self.expressions):
+            return f"expressions={self.expressions!r}"
+        if not isinstance(self.parameters, dict) or not isinstance(self.version, int):
+            return f"parameters={self.parameters!r}, version={self.version!r}"
+        if why := _why_no_reader(self.reader):
+            return why
+        if any(_depth(tree) > _DEEPEST_TREE for tree in self.trees):
+            return f"expressions are nested more than {_DEEPEST_TREE} deep"
+        return (
+            ""
+            if all(isinstance(node.type, str) for tree in self.bound_expressions for node in tree.walk())
+            else "an expression has no type"
+        )
 
     @cached_property
     def bound_expressions(self) -> tuple[Expression, ...]:

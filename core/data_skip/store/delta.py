@@ -34,6 +34,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from data_skip.store.definition import Definition, another_reader
+from data_skip.store.guard import Guard, refuse_links, refuse_parts, refuse_table
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
 from data_skip.store.storage_options import Hadoop
@@ -42,6 +43,7 @@ _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
 _TRIES = 20
+_PANIC = "PanicException"  # of deltalake's Rust, and no Exception
 _AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
 
 
@@ -52,6 +54,7 @@ class DeltaStore:
         """spark: by which Spark reaches object stores; None where that need not be known."""
         self.uri = uri
         self._place = ObjectPlace(uri, spark)  # where it is on an object store
+        self._guard = Guard(self.location, uri, spark)
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
         self._asking = threading.Lock()
@@ -136,6 +139,7 @@ class DeltaStore:
             elif not self._commit_of(self._snapshot.version + 1):
                 return self._snapshot  # versions are numbered without gaps
         try:
+            self._guard.look()
             table = self._opened()  # no increment of what was open: it may be that of another table, made anew at the same place
             self._check(table)
             last = self._snapshot
@@ -152,7 +156,12 @@ class DeltaStore:
             if not self._holds_something():
                 return None
             raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
-        except (DeltaError, OSError, ValueError, KeyError, pa.ArrowException) as error:
+        except StoreError:
+            self._snapshot = None
+            raise
+        except BaseException as error:  # who forged it may have found what others raise
+            if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
+                raise
             self._snapshot = None
             if local:
                 raise StoreError(f"the index at {self.location} cannot be read ({error}); {ADVICE}") from error
@@ -184,6 +193,7 @@ class DeltaStore:
             return False
 
     def _check(self, table: DeltaTable) -> None:
+        refuse_table(table)
         schema = pa.schema(table.schema().to_arrow())
         metadata = schema.field("path").metadata if "path" in schema.names else None
         layout = (metadata or {}).get(LAYOUT_KEY, b"").decode()
@@ -219,6 +229,8 @@ class DeltaStore:
                 raise StoreError(
                     f"deltalake cannot write to {self.location!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"
                 )
+            if self._is_local:
+                self._refuse_links()
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
             DeltaTable.create(self.location, schema=BASE, mode="error", configuration=_CONFIGURATION, storage_options=self._options)
             self._place.written()  # what was seen before it was created
@@ -234,6 +246,12 @@ class DeltaStore:
         arrays = [table[field.name] for field in (*BASE, *indexes)]
         schema = pa.schema([*BASE, *(field.with_type(array.type) for field, array in zip(fields, arrays[len(BASE) :], strict=True))])
         write_deltalake(self._at(snapshot), pa.Table.from_arrays(arrays, schema=schema), mode="append", schema_mode="merge")
+
+    def _refuse_links(self) -> None:
+        try:
+            refuse_links(self.location)
+        except ValueError as error:
+            raise StoreError(f"no index is made at {self.location}: {error}") from error
 
     def _refuse_another(self, definition: Definition, column: str, snapshot: Snapshot) -> None:
         """StoreError where records would lie under another's definition, or beside those of an index that counts rows otherwise."""
@@ -268,8 +286,14 @@ class DeltaStore:
         self._retried(self._vacuum)
 
     def _vacuum(self) -> None:
-        if self.snapshot() is not None:
-            self._opened().vacuum(dry_run=False)
+        if self.snapshot() is None:
+            return
+        table = self._opened()
+        try:
+            refuse_parts(self.location, (path.removeprefix(f"{self.location}/") for path in table.vacuum()))
+        except ValueError as error:
+            raise StoreError(f"files of old versions of the index at {self.location} are not deleted: {error}; {ADVICE}") from error
+        table.vacuum(dry_run=False)
 
     def drop(self, column: str) -> None:
         """Removes an index."""

@@ -106,7 +106,7 @@ class ObjectPlace:
         """Whether there was no index a moment ago."""
         return time.monotonic() < self._absent_until
 
-    def seen_unreadable(self, error: Exception) -> None:
+    def seen_unreadable(self, error: BaseException) -> None:
         """There is an index, or something else, that cannot be read now."""
         advice = f"it is read with Spark's credentials, or those of {OVERRIDES}*; {ELSEWHERE}"
         self._why_unreadable = f"the index at {self._uri} cannot be read ({self.shown(error)}); {advice}"
@@ -141,6 +141,6 @@ class ObjectPlace:
     def _commit_of(self, version: int) -> str | None:
         return None if self._spark is None or self.options.say_where else self._spark.identity(self._commit_uri(version))
 
-    def shown(self, error: Exception) -> str:
+    def shown(self, error: BaseException) -> str:
         """What deltalake says of an error, which may be all that was sent and answered: in one line, with no colours and no secrets."""
         return self.options.without_secrets(" ".join(re.sub(r"\x1b\[\d*m|\u21b3", "", str(error)).split()))

@@ -31,6 +31,7 @@ _DEFAULTS = {("wholetext", "false")}  # that PySpark's spark.read.text sets, and
 _CORRUPT = "columnNameOfCorruptRecord"
 _DEFAULT = "(default)"
 _DOUBTS = 3  # of the rules by which files of text are refused (building/doubts.py, lines.py): records by other rules may say too much
+_SCHEMA_AT = "avroschemaurl"
 _POSITIONAL_ORC = "orc.force.positional.evolution"
 _POLICY = f"{SQL}legacy.timeParserPolicy"
 _FORMATS = ("dateformat", "timestampformat", "timestampntzformat")
@@ -151,6 +152,12 @@ def _counts(option: str) -> bool:
     return option not in _WITHOUT_EFFECT and not option.startswith(SYSTEMS)
 
 
+def may_lead_elsewhere(option: str) -> bool:
+    """Whether an option may choose what is read, or which code reads it: keys of Hadoop have dots, and name hosts and classes."""
+    name = option.lower()
+    return not _counts(name) or name == _SCHEMA_AT or ("." in name and name != _POSITIONAL_ORC)
+
+
 def _together(sessions: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """What is set for a scan: one value each, or, where a view of another session is read, that session's and the query's."""
     table, query = sessions[0], sessions[-1]
@@ -178,8 +185,8 @@ def malformed_column(reader: Mapping[str, Any]) -> str | None:
 def unsure(reader: Mapping[str, Any]) -> str:
     """Why nothing can be said of what a reader gives; "" where it can."""
     options = reader["options"]
-    if reader["format"] == "avro" and "avroschemaurl" in options:
-        return f"the schema at avroSchemaUrl={options['avroschemaurl']!r} may change; give it as avroSchema"
+    if reader["format"] == "avro" and _SCHEMA_AT in options:
+        return f"the schema at avroSchemaUrl={options[_SCHEMA_AT]!r} may change; give it as avroSchema"
     if reader["format"] == "avro" and options.get("positionalfieldmatching", "false") != "false":
         return "positionalFieldMatching=true counts positions among the columns that a query asks for, so that each reads other values"
     if reader["format"] in (*AS_PARQUET, "orc") and (column := next(filter(_is_struct_with_default, reader["columns"]), None)):

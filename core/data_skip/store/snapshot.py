@@ -18,8 +18,10 @@ from deltalake import DeltaTable
 from pyarrow import fs
 
 from data_skip.store.definition import Definition
+from data_skip.store.guard import refuse_parts
 from data_skip.store.memory import MEMORY
 from data_skip.store.object_place import Asked, Late
+from data_skip.store.sizes import most_bytes, refuse_large
 from data_skip.store.versions import KEYS as KEY_NAMES
 from data_skip.store.versions import distinct, packed, text_of
 
@@ -34,8 +36,13 @@ KEYS = [
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 _MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
 _MOST_COMPANIONS = 100
+_MOST_ROWS = 1 << 27  # the JVM takes 80 million file versions
+_MOST_NUMBER = 1 << 62  # of a size, and of a generation
 SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the columns of Parquet before all others
 _SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
+# Paths are escaped as in URIs; a first look, which takes little, and a second.
+_SIGNS = (b"..", b"./", b"/.", b"//", b"%2e", b"%2E", b"%2f", b"%2F", b"%00", b"\0")
+_OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
 ADVICE = "delete the folder and create the index again"
 
 
@@ -62,18 +69,21 @@ class Snapshot:
         # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
         local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
         self._dataset = table.to_pyarrow_dataset(filesystem=local)
+        refuse_parts(location, self._dataset.files)
+        _refuse_types(self._dataset.schema)
         self.companions: deque[object] = deque(maxlen=_MOST_COMPANIONS)  # which are kept no longer than this
         self._lock = threading.Lock()
         self._records: dict[str, pa.StructArray] = {}
         self._asking = threading.Lock()
         self._asked: dict[tuple[str, ...], Asked[dict[str, pa.StructArray]]] = {}  # by columns, what others may wait for as well
-        rows = self._dataset.to_table(columns=[name for name in BASE.names if name in self._dataset.schema.names])
+        rows = self._rows([name for name in BASE.names if name in self._dataset.schema.names])
         keys, self._place_of_row = distinct(rows)
         self._keys: pa.Table | None = keys  # until they are handed over
         self.count = len(keys)  # of file versions
         self.sizes = keys["size"].to_numpy()
         self.row_counts = self._of_versions(rows["row_count"]).to_numpy(zero_copy_only=False)
         self.generations = self._largest(rows, "generation", 0)
+        _refuse_values(keys, self.generations)
         self.recorded = self._largest(rows, "collected", True)  # whether a file version was collected, or is but known to be there
         self.rows, self.parts = len(rows), len(self._dataset.files)  # and in how many files of the index they lie
         schema = pa.schema(table.schema().to_arrow())
@@ -200,10 +210,23 @@ class Snapshot:
 
     def _read(self, columns: list[str]) -> pa.Table:
         try:
-            return self._dataset.to_table(columns=columns)
-        except (OSError, pa.ArrowException) as error:
+            return self._rows(columns)
+        except (OSError, ValueError, pa.ArrowException) as error:
             cause = None if "://" in self._location else error
             raise StoreError(f"records of the index at {self._location} cannot be read ({self._shown(error)}); {ADVICE}") from cause
+
+    def _rows(self, columns: list[str]) -> pa.Table:
+        """Some columns of all rows. ValueError where these take more memory than there is."""
+        left, rows = most_bytes(), 0
+        for fragment in self._dataset.get_fragments():
+            rows += fragment.metadata.num_rows
+            if rows > _MOST_ROWS:
+                raise ValueError(f"it has more than {_MOST_ROWS:,} rows")
+            try:
+                left -= refuse_large(fragment.open, columns, left, fragment.metadata)
+            except ValueError as error:
+                raise ValueError(f"{fragment.path} {error}") from error
+        return self._dataset.to_table(columns=columns)
 
     def _largest(self, rows: pa.Table, column: str, default: int) -> npt.NDArray[Any]:
         """Of each file version the largest value that a row says; `default` where one says none, as in rows of earlier versions."""
@@ -225,6 +248,32 @@ class Snapshot:
         winner = np.full(self.count, -1, dtype=np.int64)
         winner[self._place_of_row[valid]] = valid
         return values.take(pa.array(winner, mask=winner < 0))
+
+
+def _refuse_types(schema: pa.Schema) -> None:
+    """ValueError where columns that every index has are of other types."""
+    for field in BASE:
+        if field.name in schema.names and schema.field(field.name).type != field.type:
+            raise ValueError(f"its column {field.name} is of type {schema.field(field.name).type}, not {field.type}")
+
+
+def _refuse_values(keys: pa.Table, generations: npt.NDArray[np.int64]) -> None:
+    """ValueError for file versions that no table has: outside of its root, or of sizes and generations that do not add up."""
+    paths, sizes = keys["path"], keys["size"].to_numpy()
+    if any(_any_has(paths, sign) for sign in _SIGNS) or any(map(_any_absolute, paths.chunks)):
+        outside = paths.filter(pc.match_substring_regex(paths, _OUTSIDE))
+        if len(outside):
+            raise ValueError(f"it has a record of {outside[0].as_py()!r}, which is no path below the root of a table")
+    if len(sizes) and (sizes.min() < 0 or sizes.astype(float).sum() > _MOST_NUMBER):
+        raise ValueError(f"it has a record of a file of {sizes.min():,} to {sizes.max():,} bytes")
+    if len(generations) and (generations.min() < 0 or generations.max() > _MOST_NUMBER):
+        raise ValueError(f"it has a file version of generation {generations.min():,} or {generations.max():,}")
+
+
+def _any_absolute(paths: pa.Array) -> bool:
+    starts, text = text_of(paths)
+    starts = starts[:-1][np.diff(starts) > 0]
+    return bool((np.frombuffer(text, dtype=np.uint8)[starts] == ord("/")).any())
 
 
 def _has_summary(paths: pa.ChunkedArray) -> bool:

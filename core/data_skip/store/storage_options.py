@@ -14,7 +14,7 @@ provider of the user's own. What Hadoop does not say is left to deltalake, which
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import quote, urlsplit
 
@@ -30,6 +30,12 @@ class Hadoop(Protocol):
 
     def identity(self, uri: str) -> str | None:
         """What tells a file from another one of its name; None where that cannot be told, or there is none."""
+
+    def listed(self, uri: str) -> list[tuple[str, int, int]] | None:
+        """Of each file in a folder its name, its size and when it was changed; None where that cannot be told."""
+
+    def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
+        """The first bytes of files in a folder: of each, by its name, so many. OSError where they cannot be read."""
 
 
 OVERRIDES = "spark.data_skip.storage."

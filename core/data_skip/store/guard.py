@@ -1,0 +1,173 @@
+"""What is looked at of an index before deltalake and Arrow read it: others may be able to write where it lies.
+
+Neither survives all that a file may hold: a commit with values nested 60,000 deep ends the process, one of a terabyte takes its memory, a
+pipe in place of a file is waited for without end, a link or a path with `..` is followed to wherever it leads. So that is refused, by
+ValueError, before they are asked; what they refuse by themselves is left to them. What is right but untrue is not seen: records that lie.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from data_skip.store.sizes import refuse_large
+from data_skip.store.storage_options import Hadoop
+
+LOG = "_delta_log"
+_VERSION = re.compile(r"(\d{20})\.(.+)")
+_CHECKPOINT = "checkpoint.parquet"  # the one kind that deltalake writes
+_HINT = "_last_checkpoint"
+_MOST_FILE, _MOST_LOG = 1 << 26, 1 << 28  # bytes: commits of deltalake have a few thousand, and those of a wide table of text some millions
+_MOST_CHECKPOINT = 1 << 29  # in memory
+_MOST_DEEP = 100  # how far the values of a commit are nested: deltalake's own are 5 deep
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]*\.parquet")  # the name of a file with records; in no folder
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class _File:
+    name: str
+    size: int
+    stamp: object  # what changes when it is written again
+
+
+class Guard:
+    """Looks at the index at one place."""
+
+    def __init__(self, location: str, uri: str, spark: Hadoop | None) -> None:
+        """location: the place as deltalake takes it; uri: as Spark does. spark: by which Spark reaches object stores."""
+        self._location, self._uri, self._spark = location, uri, spark
+        self._seen: set[_File] = set()  # what was looked at, and need not be again
+
+    def look(self) -> None:
+        """Looks at what deltalake reads to open the last version. ValueError for what is not to be read."""
+        if "://" not in self._location:
+            refuse_links(self._location)
+            files = list(_local(f"{self._location}/{LOG}"))
+        else:
+            told = self._spark.listed(f"{self._uri}/{LOG}") if self._spark else None  # None: deltalake will not reach it either
+            files = [_File(*file) for file in told or ()]
+        versions = {file: match for file in files if (match := _VERSION.fullmatch(file.name))}
+        last = max((int(match[1]) for match in versions.values() if match[2] == _CHECKPOINT), default=-1)
+        others = [file.name for file, match in versions.items() if match[2].startswith("checkpoint.") and match[2] != _CHECKPOINT]
+        if others:
+            raise ValueError(f"its log has {others[0]}, a kind of checkpoint that data-skip does not write")
+        read = [file for file, match in versions.items() if int(match[1]) + (match[2] == _CHECKPOINT) > last]
+        read += [file for file in files if file.name == _HINT]
+        if large := next((file for file in read if file.size > _MOST_FILE), None):
+            raise ValueError(f"{large.name} of its log has {large.size:,} bytes, at most {_MOST_FILE:,} are read")
+        if (size := sum(file.size for file in read)) > _MOST_LOG:
+            raise ValueError(f"its log has {size:,} bytes since its last checkpoint, at most {_MOST_LOG:,} are read")
+        new = [file for file in read if file not in self._seen and file.size]
+        for file, content in zip(new, self._contents(new), strict=True):
+            if content is not None:
+                _refuse_content(file.name, content)
+        self._seen |= set(new)
+
+    def _contents(self, files: list[_File]) -> list[bytes | None]:
+        """What is in files of the log; None of one that is gone."""
+        if "://" not in self._location:
+            return [_content(f"{self._location}/{LOG}/{file.name}", file.size) for file in files]
+        if self._spark is None or not files:
+            return []
+        return [*self._spark.contents(f"{self._uri}/{LOG}", [(file.name, file.size) for file in files])]
+
+
+def refuse_links(location: str) -> None:
+    """ValueError for a local place where the folders of an index are links: they may lead anywhere."""
+    path = f"{location}/{LOG}"
+    while True:
+        if os.path.islink(path):
+            raise ValueError(f"{path} is a link, which may lead anywhere; to keep indexes elsewhere, name the folder by index_root")
+        if os.path.basename(path) not in (LOG, "_"):
+            return
+        path = os.path.dirname(path)
+
+
+def refuse_table(table: DeltaTable) -> None:
+    """ValueError for a table that says of itself what data-skip never says: SQL that deltalake would run, other names for columns."""
+    metadata = table.metadata()
+    if metadata.partition_columns:
+        raise ValueError(f"it is partitioned, by {', '.join(metadata.partition_columns)}")
+    for key, value in metadata.configuration.items():
+        if key.startswith("delta.constraints.") or (key == "delta.columnMapping.mode" and value != "none"):
+            raise ValueError(f"it has the property {key}, which data-skip does not set")
+    for field in _all_fields(pa.schema(table.schema().to_arrow())):
+        if told := next((told for told in field.metadata or {} if told.startswith(b"delta.")), b""):
+            raise ValueError(f"its column {field.name} has the property {told.decode(errors='replace')}, which data-skip does not set")
+
+
+def refuse_parts(location: str, names: Iterable[str]) -> None:
+    """ValueError for files with records that lie elsewhere than in the folder of the index, or are none."""
+    for name in names:
+        if not _PART.fullmatch(name):
+            raise ValueError(f"its log names {name!r}, which is no file in its folder")
+        if "://" not in location and not stat.S_ISREG(_status(f"{location}/{name}")):
+            raise ValueError(f"{name} is a link, a pipe or a device, and no file")
+
+
+def _status(path: str) -> int:
+    try:
+        return os.lstat(path).st_mode
+    except FileNotFoundError:
+        return stat.S_IFREG  # whoever reads it says so
+
+
+def _all_fields(fields: Iterable[pa.Field]) -> Iterator[pa.Field]:
+    for field in fields:
+        yield field
+        type_ = field.type
+        yield from _all_fields(type_.field(i) for i in range(type_.num_fields))
+
+
+def _local(folder: str) -> Iterator[_File]:
+    if not os.path.isdir(folder):
+        return
+    with os.scandir(folder) as found:
+        for entry in found:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue  # a writer's, of a moment ago
+            if stat.S_ISREG(status.st_mode):
+                yield _File(entry.name, status.st_size, (status.st_ino, status.st_mtime_ns))
+            elif not stat.S_ISDIR(status.st_mode):
+                raise ValueError(f"{entry.name} of its log is a link, a pipe or a device, and no file")
+
+
+def _content(path: str, size: int) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read(size)
+    except FileNotFoundError:
+        return None  # as above
+
+
+def _refuse_content(name: str, content: bytes) -> None:
+    if not name.endswith(".parquet"):
+        _refuse_deep(name, content)
+        return
+    try:
+        refuse_large(pa.BufferReader(content), None, _MOST_CHECKPOINT)
+    except (ValueError, pa.ArrowException) as error:
+        raise ValueError(f"{name} of its log {error}") from error
+
+
+def _refuse_deep(name: str, content: bytes) -> None:
+    """Of what is no JSON, brackets count too: the parsers that come to grief read from the left."""
+    depth = 0
+    marks = np.frombuffer(_TEXT.sub(b"", content), dtype=np.uint8)
+    for start in range(0, len(marks), _CHUNK):
+        part = marks[start : start + _CHUNK]
+        steps = np.isin(part, (91, 123)).astype(np.int64) - np.isin(part, (93, 125))
+        if depth + int(np.maximum(np.cumsum(steps).max(initial=0), 0)) > _MOST_DEEP:
+            raise ValueError(f"{name} of its log is nested more than {_MOST_DEEP} deep")
+        depth += int(steps.sum())

@@ -1,0 +1,116 @@
+"""How much memory Parquet files take once they are read, told before they are: a file of a thousand bytes may hold a terabyte.
+
+By footers: so many values of so many bytes. Text that a dictionary holds once may stand in each row: of such columns the longest text of
+the dictionary is looked at, and where that is too much, which text each row has. A footer that lies about its file is not found out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": 8}
+_MOST_WIDTH = 16  # of what has a fixed length: a decimal
+# Those that data-skip has written, and Spark does; others turn a few bytes into a gigabyte before anything else is known of it.
+_CODECS = ("SNAPPY", "UNCOMPRESSED")
+_PREFIXES = "DELTA_BYTE_ARRAY"  # each text may begin as the one before
+_ROWS = 1 << 16
+_BUFFER = 1 << 20
+_MEMORY_OF_GROUP = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+@cache
+def most_bytes() -> int:
+    """The most that is read of an index at once: half of the memory that this process may have."""
+    sizes = [1 << 34]
+    with suppress(AttributeError, ValueError, OSError):
+        sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for name in _MEMORY_OF_GROUP:
+        with suppress(ValueError, OSError):  # "max" is no number
+            sizes.append(int(Path(name).read_text()))
+    return min(sizes) // 2
+
+
+def refuse_large(source: Any, columns: Collection[str] | None, most: int, metadata: pq.FileMetaData | None = None) -> int:
+    """How many bytes some columns of a Parquet file take in memory at most; None: all. ValueError where that may be more than `most`.
+
+    source: as of pq.ParquetFile, or what opens that.
+    """
+    metadata = pq.read_metadata(source) if metadata is None else metadata
+    leaves = [i for i in range(metadata.num_columns) if columns is None or _column(metadata, i) in columns]
+    total = 0
+    repeated: list[tuple[int, int, int]] = []  # at most so many bytes, of a row group, of a leaf
+    for group in range(metadata.num_row_groups):
+        chunks = metadata.row_group(group)
+        for leaf in leaves:
+            chunk = chunks.column(leaf)
+            if chunk.compression not in _CODECS:
+                raise ValueError(f"is compressed by {chunk.compression}; {' or '.join(_CODECS)} is read")
+            values, size = max(chunk.num_values, chunks.num_rows), chunk.total_uncompressed_size
+            total += values * _WIDTHS.get(chunk.physical_type, _MOST_WIDTH) + size
+            if chunk.physical_type == "BYTE_ARRAY" and _may_repeat(chunk):
+                repeated.append((values * size, group, leaf))
+        _refuse(total, most)
+    if total + sum(size for size, _, _ in repeated) <= most:
+        return total + sum(size for size, _, _ in repeated)
+    for _, group, leaf in repeated:
+        total += _repeated(source, metadata, group, leaf, most - total)
+        _refuse(total, most)
+    return total
+
+
+def _refuse(size: int, most: int) -> None:
+    if size > most:
+        raise ValueError(f"takes {size:,} bytes of memory, at most {most:,} are read")
+
+
+def _column(metadata: pq.FileMetaData, leaf: int) -> str:
+    return str(metadata.schema.column(leaf).path.split(".", 1)[0])
+
+
+def _may_repeat(chunk: pq.ColumnChunkMetaData) -> bool:
+    return chunk.has_dictionary_page or _PREFIXES in chunk.encodings or any("DICTIONARY" in encoding for encoding in chunk.encodings)
+
+
+def _repeated(source: Any, metadata: pq.FileMetaData, group: int, leaf: int, most: int) -> int:
+    """How many bytes the texts of one column take, in a row group, at most; more than `most`: perhaps not all of them."""
+    chunk, path = metadata.row_group(group).column(leaf), metadata.schema.column(leaf).path
+    if _PREFIXES in chunk.encodings:
+        raise ValueError(f"has text by {_PREFIXES} in {path}, which data-skip does not write")
+    first = next(_texts(source, metadata, group, path, 1), None)
+    if first is not None and len(first):  # the dictionary is read as a whole
+        longest = int(pc.max(pc.binary_length(first.dictionary)).as_py() or 0)
+        if longest * chunk.num_values <= most:
+            return longest * chunk.num_values
+    found = 0
+    for texts in _texts(source, metadata, group, path, _ROWS):
+        lengths = pc.fill_null(pc.binary_length(texts.dictionary), 0).to_numpy(zero_copy_only=False).astype("int64")
+        found += int(lengths[texts.indices.drop_null().to_numpy(zero_copy_only=False)].sum())
+        if found > most:
+            break
+    return found
+
+
+def _texts(source: Any, metadata: pq.FileMetaData, group: int, path: str, rows: int) -> Iterator[pa.DictionaryArray]:
+    """The texts of a column as they lie, by their dictionaries, so many rows at a time."""
+    opened = source() if callable(source) else source
+    if isinstance(opened, pa.BufferReader):
+        opened.seek(0)
+    file = pq.ParquetFile(opened, metadata=metadata, read_dictionary=[path], buffer_size=_BUFFER)
+    for batch in file.iter_batches(rows, row_groups=[group], columns=[path], use_threads=False):
+        yield _innermost(batch.column(0))
+
+
+def _innermost(array: pa.Array) -> pa.DictionaryArray:
+    """The one leaf of an array."""
+    while not pa.types.is_dictionary(array.type):
+        array = array.flatten()[0] if pa.types.is_struct(array.type) else array.flatten()
+    return array
