@@ -27,12 +27,15 @@ import os
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.fs import DeltaStorageHandler
 
+from data_skip.store.commit import AS_READ, Commit, retried
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.guard import Guard, refuse_links, refuse_parts, refuse_table
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
@@ -42,9 +45,7 @@ from data_skip.store.storage_options import Hadoop
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
-_TRIES = 20
 _PANIC = "PanicException"  # of deltalake's Rust, and no Exception
-_AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
 
 
 class DeltaStore:
@@ -219,9 +220,9 @@ class DeltaStore:
         further = [list(values) or [None] * len(files) for values in (row_counts, generations, collected)]
         arrays = [pa.array(values, field.type) for values, field in zip([*base, *further], BASE, strict=True)]
         table = pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*BASE, *columns]))
-        self._retried(lambda: self._append(table, declare))
+        self._retried(lambda commit: self._append(table, declare, commit))
 
-    def _append(self, table: pa.Table, declare: bool) -> None:
+    def _append(self, table: pa.Table, declare: bool, commit: Commit) -> None:
         snapshot = self.snapshot()
         if snapshot is None and declare:
             if self._is_misread:
@@ -232,7 +233,10 @@ class DeltaStore:
             if self._is_local:
                 self._refuse_links()
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
-            DeltaTable.create(self.location, schema=BASE, mode="error", configuration=_CONFIGURATION, storage_options=self._options)
+            # As version 0 and no other: deltalake would also put it on top of what another has made meanwhile.
+            DeltaTable.create(
+                self.location, BASE, "error", configuration=_CONFIGURATION, storage_options=self._options, commit_properties=AS_READ
+            )
             self._place.written()  # what was seen before it was created
             snapshot = self.snapshot()
         if snapshot is None:
@@ -245,7 +249,7 @@ class DeltaStore:
         fields = [snapshot.fields.get(field.name, field) for field in indexes]  # in the words in which they were declared
         arrays = [table[field.name] for field in (*BASE, *indexes)]
         schema = pa.schema([*BASE, *(field.with_type(array.type) for field, array in zip(fields, arrays[len(BASE) :], strict=True))])
-        write_deltalake(self._at(snapshot), pa.Table.from_arrays(arrays, schema=schema), mode="append", schema_mode="merge")
+        self._write(snapshot, pa.Table.from_arrays(arrays, schema=schema), commit, mode="append", schema_mode="merge")
 
     def _refuse_links(self) -> None:
         try:
@@ -283,7 +287,7 @@ class DeltaStore:
         dead: with its generation each file that is gone; of a later one it is back.
         """
         self._rewrite(set(), dead)
-        self._retried(self._vacuum)
+        self._retried(lambda _: self._vacuum())
 
     def _vacuum(self) -> None:
         if self.snapshot() is None:
@@ -300,11 +304,11 @@ class DeltaStore:
         self._rewrite({column}, {})
 
     def _rewrite(self, dropped: set[str], dead: Mapping[FileKey, int]) -> None:
-        self._retried(lambda: self._rewrite_once(dropped, dead))
+        self._retried(lambda commit: self._rewrite_once(dropped, dead, commit))
 
-    def _rewrite_once(self, dropped: set[str], dead: Mapping[FileKey, int]) -> None:
+    def _rewrite_once(self, dropped: set[str], dead: Mapping[FileKey, int], commit: Commit) -> None:
         snapshot = self.snapshot()
-        if snapshot is None:
+        if snapshot is None or (dropped and not dropped & snapshot.definitions.keys()):
             return
         kept = [name for name in snapshot.definitions if name not in dropped]
         files = snapshot.files
@@ -320,17 +324,36 @@ class DeltaStore:
         arrays += [pa.array(values, field.type, from_pandas=True) for values, field in zip(further, about, strict=False)]
         arrays += [records[name] for name in kept]
         table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*KEYS, *about, *fields]))
-        write_deltalake(self._at(snapshot), table, mode="overwrite", schema_mode="overwrite", commit_properties=_AS_READ)
+        self._write(snapshot, table, commit, mode="overwrite", schema_mode="overwrite")
 
-    def _retried(self, write: Callable[[], None]) -> None:
-        """Writes again, on the state of then, where another writer was faster. StoreError where the place cannot be written to."""
-        for attempt in range(_TRIES):
+    def _write(self, snapshot: Snapshot, table: pa.Table, commit: Commit, **mode: Any) -> None:
+        """Commits the next version after a snapshot; fails where there is any newer one."""
+        target = self._at(snapshot)
+        if not commit.is_done_before(snapshot.version):
+            write_deltalake(target, table, commit_properties=commit.properties, **mode)
+
+    def _log(self, version: int) -> bytes:
+        """What a commit says. FileNotFoundError where there is none."""
+        name = f"_delta_log/{version:020}.json"
+        if self._is_local:
+            with open(f"{self.location}/{name}", "rb") as file:
+                return file.read()
+        with DeltaStorageHandler(self.location, self._options).open_input_file(name) as file:
+            return file.read()
+
+    def _retried(self, write: Callable[[Commit], None]) -> None:
+        """Writes, on the state of then, and again where another writer was faster. StoreError where the place cannot be written to."""
+        commit = Commit(self._log)
+
+        def once() -> None:
+            self._place.written()
             try:
-                self._place.written()
-                return write()
-            except (DeltaError, OSError) as error:
-                if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
-                    cause = error if self._is_local else None  # as above
-                    raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {ELSEWHERE}") from cause
+                write(commit)
             finally:
                 self._place.written()
+
+        if failed := retried(once, commit):
+            error, is_known = failed
+            what = "cannot be written" if is_known else "may have been written or not"
+            cause = error if self._is_local else None  # as above
+            raise StoreError(f"the index at {self.location} {what} ({self._shown(error)}); {ELSEWHERE}") from cause

@@ -1,0 +1,76 @@
+"""One commit to the log of an index, tried until it is there or is refused.
+
+An answer may be lost: what failed may have been written, and what is sent again meets its own commit, as another writer's. deltalake would
+then commit it a second time, on top of whatever came between. So each commit has a name, which the log tells, and is made on the version
+that was read and no other: what failed is looked for in the versions since, before it is tried again or given up.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+import uuid
+from collections.abc import Callable
+
+from deltalake import CommitProperties
+from deltalake.exceptions import CommitFailedError, DeltaError
+
+AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
+FAILURES = (DeltaError, OSError)  # of deltalake
+_NAME = "data_skip.commit"  # in what a commit says of itself
+_TRIES = 20
+_MOST_PAUSE = 32  # before the next one, in as long as the last one took
+
+
+class Commit:
+    """One commit, however often it is tried."""
+
+    def __init__(self, log: Callable[[int], bytes]) -> None:
+        """log: reads what a version says; FileNotFoundError where there is none."""
+        self._log = log
+        self._name = str(uuid.uuid4())
+        self._since: int | None = None  # the version on which it was tried first
+
+    @property
+    def properties(self) -> CommitProperties:
+        """What deltalake is told of it."""
+        return CommitProperties(custom_metadata={_NAME: self._name}, max_commit_retries=0)
+
+    def is_done_before(self, version: int) -> bool:
+        """Whether it need not be tried on a version, since an attempt before took effect, perhaps after its failure was told."""
+        if self._since is not None:
+            return self.is_there()
+        self._since = version
+        return False
+
+    def is_there(self) -> bool:
+        """Whether one of the versions since it was tried first is this commit."""
+        if self._since is None:
+            return False
+        try:
+            return any(self._name.encode() in self._log(version) for version in itertools.count(self._since + 1))
+        except FileNotFoundError:
+            return False
+
+
+def retried(write: Callable[[], None], commit: Commit) -> tuple[Exception, bool] | None:
+    """Writes, and again where another writer was faster; None once it is done.
+
+    Else why not, and whether it is known that nothing was written.
+    """
+    for attempt in range(_TRIES):
+        begun = time.monotonic()
+        try:
+            write()
+            return None
+        except FAILURES as error:
+            try:
+                if commit.is_there():
+                    return None
+            except FAILURES:
+                return error, False
+            if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
+                return error, True
+            time.sleep(random.uniform(0, min(2**attempt, _MOST_PAUSE)) * (time.monotonic() - begun))
+    raise AssertionError
