@@ -34,6 +34,15 @@ class Told:
     def holds(self, uri: str) -> bool | None:
         return None
 
+    def identity(self, uri: str) -> str | None:
+        return None
+
+    def listed(self, uri: str) -> list[tuple[str, int, int]] | None:
+        return None
+
+    def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
+        raise OSError("nothing is listed")
+
 
 def column(name: str) -> pa.Field:
     tree = {"id": 0, "name": "AttributeReference", "type": "bigint", "column": name, "partition": False}
