@@ -40,8 +40,7 @@ _MOST_ROWS = 1 << 27  # the JVM takes 80 million file versions
 _MOST_NUMBER = 1 << 62  # of a size, and of a generation
 SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the columns of Parquet before all others
 _SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
-# Paths are escaped as in URIs; a first look, which takes little, and a second.
-_SIGNS = (b"..", b"./", b"/.", b"//", b"%2e", b"%2E", b"%2f", b"%2F", b"%00", b"\0")
+# Of paths, which are escaped as in URIs.
 _OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
 ADVICE = "delete the folder and create the index again"
 
@@ -260,7 +259,7 @@ def _refuse_types(schema: pa.Schema) -> None:
 def _refuse_values(keys: pa.Table, generations: npt.NDArray[np.int64]) -> None:
     """ValueError for file versions that no table has: outside of its root, or of sizes and generations that do not add up."""
     paths, sizes = keys["path"], keys["size"].to_numpy()
-    if any(_any_has(paths, sign) for sign in _SIGNS) or any(map(_any_absolute, paths.chunks)):
+    if any(map(_may_lead_outside, paths.chunks)):  # a first look, which takes a tenth of the second
         outside = paths.filter(pc.match_substring_regex(paths, _OUTSIDE))
         if len(outside):
             raise ValueError(f"it has a record of {outside[0].as_py()!r}, which is no path below the root of a table")
@@ -270,10 +269,21 @@ def _refuse_values(keys: pa.Table, generations: npt.NDArray[np.int64]) -> None:
         raise ValueError(f"it has a file version of generation {generations.min():,} or {generations.max():,}")
 
 
-def _any_absolute(paths: pa.Array) -> bool:
+def _may_lead_outside(paths: pa.Array) -> bool:
+    """Whether some path has a slash beside a slash or a dot, begins with one, is a dot or two, or has an escape of these, or of NUL."""
     starts, text = text_of(paths)
-    starts = starts[:-1][np.diff(starts) > 0]
-    return bool((np.frombuffer(text, dtype=np.uint8)[starts] == ord("/")).any())
+    letters = np.frombuffer(text, dtype=np.uint8)
+    slashes, escapes = np.flatnonzero(letters == ord("/")), np.flatnonzero(letters == ord("%"))
+    after = [letters[np.minimum(places, len(letters) - 1)] for places in (slashes + 1, escapes + 1, escapes + 2)]
+    beside = np.concatenate([letters[np.maximum(slashes - 1, 0)], after[0]])
+    codes = after[1].astype(int) << 8 | after[2]
+    short = np.diff(starts) <= 2
+    return bool(
+        np.isin(beside, (ord("/"), ord("."))).any()
+        or np.isin(codes, [int.from_bytes(code, "big") for code in (b"2e", b"2E", b"2f", b"2F", b"00")]).any()
+        or (len(letters) and (letters.min() == 0 or (letters[starts[:-1][np.diff(starts) > 0]] == ord("/")).any()))
+        or (short.any() and pc.any(pc.is_in(paths.filter(pa.array(short)), pa.array([".", ".."], paths.type))).as_py())
+    )
 
 
 def _has_summary(paths: pa.ChunkedArray) -> bool:
