@@ -139,7 +139,7 @@ def test_ten_thousand_files(bucket: Bucket, contract: str) -> None:
     with bucket.server.counted() as asked:
         query()
     second = told("second query", asked)
-    assert of_index(first) <= 10
+    assert of_index(first) <= 12  # two LISTs, three GETs for each of two commits, and its records: deltalake asks for a commit twice
     assert of_index(second) <= 1
     if contract == "snapshot":
         assert second["LIST"] == second["LIST index"] == 0
