@@ -71,6 +71,7 @@ class Server:
         self.requests: list[Request] = []
         self.refuse: Callable[[Request], bool] = lambda request: False
         self.before: Callable[[Request], None] = lambda request: None
+        self.instead: Callable[[Request], int] = lambda request: 0
         self.one_at_a_time = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._inner = free_port()
@@ -137,6 +138,15 @@ class Server:
         finally:
             self.refuse = lambda request: False
 
+    @contextmanager
+    def answering(self, instead: Callable[[Request], int]) -> Iterator[None]:
+        """Within, some requests take effect, and are answered with a status of a failure; 0: as it is."""
+        self.instead = instead
+        try:
+            yield
+        finally:
+            self.instead = lambda request: 0
+
 
 def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
     local = threading.local()
@@ -174,6 +184,9 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
                     local.connection = None
                     if last:
                         raise
+            if status := server.instead(request):
+                self._answer(status, [], b"")
+                return
             headers = [(name, value) for name, value in told.getheaders() if name.lower() not in ("transfer-encoding", "connection")]
             self._answer(told.status, headers, content)
 
