@@ -9,7 +9,7 @@ from typing import NamedTuple
 from unittest import mock
 
 from data_skip.store import DeltaStore, StoreError, delta
-from tests.faults.commands import BEGINNINGS, COMMANDS, OTHERS, State, add, is_done, run, state, store_by
+from tests.faults.commands import BEGINNINGS, COMMANDS, OTHERS, PATIENCE, State, add, is_done, run, state, store_by
 from tests.faults.s3 import FAILURES
 from tests.faults.server import Server
 
@@ -45,6 +45,7 @@ class Matrix:
     def __init__(self, configuration: Mapping[str, str] | None = None) -> None:
         """configuration: of the Delta tables that are made."""
         self.configuration = dict(configuration or {})
+        self.patience = PATIENCE
         self.server = Server()
         self.outcomes: Counter[str] = Counter()
         self._requests: dict[str, list[str]] = {}
@@ -76,7 +77,7 @@ class Matrix:
     def _run(self, command: str) -> str:
         try:
             with self.configured():
-                run(store_by(self.server.port), command)
+                run(store_by(self.server.port, self.patience), command)
         except StoreError as error:
             return str(error)
         return ""

@@ -34,7 +34,7 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 
-from data_skip.store.commit import AS_READ, Commit, retried
+from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.object_place import ELSEWHERE, ObjectPlace
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
@@ -207,9 +207,14 @@ class DeltaStore:
                 )
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
             # As version 0 and no other: deltalake would also put it on top of what another has made meanwhile.
-            DeltaTable.create(
-                self.location, BASE, "error", configuration=_CONFIGURATION, storage_options=self._options, commit_properties=AS_READ
-            )
+            try:
+                DeltaTable.create(
+                    self.location, BASE, "error", configuration=_CONFIGURATION, storage_options=self._options, commit_properties=AS_READ
+                )
+            except FAILURES:  # it may be there by now, by another's doing or its own
+                self._place.written()
+                if self.snapshot() is None:
+                    raise
             self._place.written()  # what was seen before it was created
             snapshot = self.snapshot()
         if snapshot is None:
