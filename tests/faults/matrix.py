@@ -74,10 +74,12 @@ class Matrix:
             self._requests[command] = [f"{what} {key}" for _, what, key in self.server.ask("met")]
         return self._requests[command]
 
-    def _run(self, command: str) -> str:
+    def _run(self, command: str, other: str = "") -> str:
+        """Why it was refused. While another writes nobody loses patience, or the command would go on in the midst of that."""
+        patience = {**self.patience, "timeout": "2s"} if other else self.patience
         try:
             with self.configured():
-                run(store_by(self.server.port, self.patience), command)
+                run(store_by(self.server.port, patience), command)
         except StoreError as error:
             return str(error)
         return ""
@@ -123,7 +125,7 @@ class Matrix:
             self._ends_of(case, refused)
         self.server.ask("reset", COMMANDS[case.command].start)
         self.server.ask("fail", **case._asdict())
-        refused = self._run(case.command)
+        refused = self._run(case.command, case.other)
         met, error = self.server.ask("calm_down")
         assert not error, f"{case}: the other one was refused: {error}"
         found = self._counted(state(self.calm()))
