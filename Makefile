@@ -45,7 +45,7 @@ test: .venv/.installed ## run the tests, but for the long ones; ONLY=geo, log, j
 
 test-long: .venv/.installed ## run the long ones: recipes of readings, claims held against Spark at length, an S3 on this machine
 	@$(call python,.venv) -m pytest -m 'long and not object_store and not faults'
-	@$(call python,.venv) -m pytest -m object_store -n 0 tests/object_store
+	@$(call python,.venv) -m pytest -m 'object_store and not faults' -n 0 tests/object_store
 
 faults: .venv/.installed ## have every request to a store fail in every way, kill writers, fill disks, damage files
 	@$(call python,.venv) -m pytest -m 'faults and not object_store' -n 2 --dist loadgroup tests/faults

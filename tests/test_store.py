@@ -188,6 +188,33 @@ def test_two_that_create_at_once_and_read_otherwise_do_not_both_commit(store: De
     assert known(store) == {"a": {"size": 10, "modification_time": 1, "row_count": 0, "y": {"min": None}}}
 
 
+def test_error_after_the_commit_is_no_failure(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that is lost, or a checkpoint that cannot be written; another drops the index meanwhile, and dropped it stays."""
+    original, turns = delta.write_deltalake, [OSError("cut"), CommitFailedError("it exists")]
+
+    def write(*arguments: Any, **told: Any) -> None:
+        original(*arguments, **told)
+        if turns and told["mode"] == "append":
+            error = turns.pop()
+            DeltaStore(store.uri).drop("x")
+            raise error
+
+    monkeypatch.setattr(delta, "write_deltalake", write)
+    for _ in range(2):
+        store.append([key("a")], [1], {column("x"): records(1)})
+        snapshot = store.snapshot()
+        assert snapshot is not None and not snapshot.definitions
+
+
+def test_commits_that_a_machine_lost_with_its_power(store: DeltaStore) -> None:
+    """deltalake takes an empty file for a commit of nothing."""
+    store.append([key("a")], [1], {column("x"): records(1)})
+    store.append([key("b")], [1], {column("x"): records(2)})
+    Path(store.location, "_delta_log", f"{2:020}.json").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"2\.json is empty"):
+        DeltaStore(store.uri).snapshot()
+
+
 def test_writer_that_never_wins_says_so(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.append([key("a")], [1], {column("x"): records(1)})
 

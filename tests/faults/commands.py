@@ -17,7 +17,7 @@ URI = "s3a://lake/t/index"
 RECORD = pa.struct({"min": pa.int64(), "text": pa.string()})
 READER: dict[str, Any] = {"format": "parquet", "options": {}, "columns": [], "session": {}}
 # One answer that does not come takes this long; a request is sent three times.
-PATIENCE = {"max_retries": "2", "backoff_config.init_backoff": "1ms", "backoff_config.max_backoff": "2ms", "timeout": "150ms"}
+PATIENCE = {"max_retries": "2", "backoff_config.init_backoff": "1ms", "backoff_config.max_backoff": "2ms", "timeout": "100ms"}
 
 
 class Told:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+from unittest import mock
 
-from data_skip.store import DeltaStore, StoreError
-from tests.faults.commands import BEGINNINGS, COMMANDS, OTHERS, State, add, is_done, run, state, store_by
+from data_skip.store import DeltaStore, StoreError, delta
+from tests.faults.commands import BEGINNINGS, COMMANDS, OTHERS, PATIENCE, State, add, is_done, run, state, store_by
 from tests.faults.s3 import FAILURES
 from tests.faults.server import Server
 
@@ -40,15 +42,25 @@ class Outcome(NamedTuple):
 class Matrix:
     """The server, and from which states commands start."""
 
-    def __init__(self) -> None:
+    def __init__(self, configuration: Mapping[str, str] | None = None) -> None:
+        """configuration: of the Delta tables that are made."""
+        self.configuration = dict(configuration or {})
+        self.patience = PATIENCE
         self.server = Server()
         self.outcomes: Counter[str] = Counter()
         self._requests: dict[str, list[str]] = {}
         self._ends: dict[tuple[str, ...], State] = {}
         self.server.ask("save", "")
         for name, make in BEGINNINGS:
-            make(self.calm())
+            with self.configured():
+                make(self.calm())
             self.server.ask("save", name)
+
+    @contextmanager
+    def configured(self) -> Iterator[None]:
+        """Within, what is made is made so in this process."""
+        with mock.patch.dict(delta._CONFIGURATION, self.configuration):
+            yield
 
     def calm(self) -> DeltaStore:
         """The index by the door at which nothing fails."""
@@ -62,9 +74,12 @@ class Matrix:
             self._requests[command] = [f"{what} {key}" for _, what, key in self.server.ask("met")]
         return self._requests[command]
 
-    def _run(self, command: str) -> str:
+    def _run(self, command: str, other: str = "") -> str:
+        """Why it was refused. While another writes nobody loses patience, or the command would go on in the midst of that."""
+        patience = {**self.patience, "timeout": "2s"} if other else self.patience
         try:
-            run(store_by(self.server.port), command)
+            with self.configured():
+                run(store_by(self.server.port, patience), command)
         except StoreError as error:
             return str(error)
         return ""
@@ -74,9 +89,14 @@ class Matrix:
         if steps not in self._ends:
             self.server.ask("reset", steps[0])
             for step in steps[1:]:
-                run(self.calm(), step)
-            self._ends[steps] = state(self.calm())
+                with self.configured():
+                    run(self.calm(), step)
+            self._ends[steps] = self._counted(state(self.calm()))
         return self._ends[steps]
+
+    def _counted(self, found: State) -> State:
+        """Without its version, which counts what was swept away as well, where that is."""
+        return found._replace(version=0) if self.configuration else found
 
     def _ends_of(self, case: Case, refused: bool) -> set[State]:
         """What may be there: as if the command had been run before the other's, or after; or, if it was refused, not at all."""
@@ -105,10 +125,10 @@ class Matrix:
             self._ends_of(case, refused)
         self.server.ask("reset", COMMANDS[case.command].start)
         self.server.ask("fail", **case._asdict())
-        refused = self._run(case.command)
+        refused = self._run(case.command, case.other)
         met, error = self.server.ask("calm_down")
         assert not error, f"{case}: the other one was refused: {error}"
-        found = state(self.calm())
+        found = self._counted(state(self.calm()))
         ends = self._ends_of(case, bool(refused)) if met or not case.other else {found}
         assert found in ends, f"{case}\n{refused or 'acknowledged'}\n{self._told(found, ends)}"
         if refused or not self.requests(case.command)[case.number].startswith(READS):
@@ -131,7 +151,3 @@ class Matrix:
             return f"version {said.version} {sorted(said.indexes)} {files}"
 
         return "\n".join([f"found    {shown(found)}", *(f"expected {shown(end)}" for end in ends)])
-
-
-def summary(matrix: Matrix, command: str, cases: int) -> dict[str, Any]:
-    return {"command": command, "requests": len(matrix.requests(command)), "cases": cases, **matrix.outcomes}

@@ -73,6 +73,7 @@ class Server:
         self.requests: list[Request] = []
         self.refuse: Callable[[Request], bool] = lambda request: False
         self.before: Callable[[Request], None] = lambda request: None
+        self.instead: Callable[[Request], int] = lambda request: 0
         self.one_at_a_time = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._inner = free_port()
@@ -139,6 +140,15 @@ class Server:
         finally:
             self.refuse = lambda request: False
 
+    @contextmanager
+    def answering(self, instead: Callable[[Request], int]) -> Iterator[None]:
+        """Within, some requests take effect, and are answered with a status of a failure; 0: as it is."""
+        self.instead = instead
+        try:
+            yield
+        finally:
+            self.instead = lambda request: 0
+
 
 def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
     local = threading.local()
@@ -183,6 +193,9 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
             if request.what == "LIST":  # Amazon's S3 tells seconds, S3Proxy what the folder tells
                 content = re.sub(rb"(<LastModified>[^<.]*)\.\d+Z", rb"\1.000Z", content)
             request.bytes += len(content)
+            if status := server.instead(request):
+                self._answer(status, [], b"")
+                return
             headers = [(name, value) for name, value in told.getheaders() if name.lower() not in ("transfer-encoding", "connection")]
             self._answer(told.status, headers, content)
 

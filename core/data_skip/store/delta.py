@@ -35,13 +35,14 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 
-from data_skip.store.commit import AS_READ, Commit, retried
+from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.guard import Guard, refuse_links, refuse_parts, refuse_table
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
 from data_skip.store.storage_options import Hadoop
 
+_BEGINNING = 1 << 16  # bytes
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
@@ -141,6 +142,7 @@ class DeltaStore:
                 return self._snapshot  # versions are numbered without gaps
         try:
             self._guard.look()
+            self._refuse_empty_commits()
             table = self._opened()  # no increment of what was open: it may be that of another table, made anew at the same place
             self._check(table)
             last = self._snapshot
@@ -165,13 +167,13 @@ class DeltaStore:
                 raise
             self._snapshot = None
             if local:
-                raise StoreError(f"the index at {self.location} cannot be read ({error}); {ADVICE}") from error
+                raise StoreError(f"the index at {self.location} cannot be read ({self._shown(error)}); {ADVICE}") from error
             place.seen_unreadable(error)
             raise StoreError(place.why_unreadable) from None  # which may hold secrets
         return self._snapshot
 
     def _shown(self, error: Exception) -> str:
-        return str(error) if self._is_local else self._place.shown(error)
+        return self._place.shown(error)
 
     def _commit_of(self, version: int) -> tuple[int, ...]:
         """What tells a version's file in a local folder from another one of that name; nothing where there is none.
@@ -185,6 +187,13 @@ class DeltaStore:
                 continue
             return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
         return ()
+
+    def _refuse_empty_commits(self) -> None:
+        """OSError where a machine lost its power and a local file what was in it: deltalake takes that for a commit of nothing."""
+        if self._is_local and os.path.isdir(log := f"{self.location}/_delta_log"):
+            for entry in os.scandir(log):
+                if entry.name.endswith(".json") and not entry.stat().st_size:
+                    raise OSError(f"{entry.name} is empty")
 
     def _holds_something(self) -> bool:
         """Whether a local folder that is no Delta table holds anything but what a writer leaves there who is about to make one."""
@@ -234,9 +243,14 @@ class DeltaStore:
                 self._refuse_links()
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
             # As version 0 and no other: deltalake would also put it on top of what another has made meanwhile.
-            DeltaTable.create(
-                self.location, BASE, "error", configuration=_CONFIGURATION, storage_options=self._options, commit_properties=AS_READ
-            )
+            try:
+                DeltaTable.create(
+                    self.location, BASE, "error", configuration=_CONFIGURATION, storage_options=self._options, commit_properties=AS_READ
+                )
+            except FAILURES:  # it may be there by now, by another's doing or its own
+                self._place.written()
+                if self.snapshot() is None:
+                    raise
             self._place.written()  # what was seen before it was created
             snapshot = self.snapshot()
         if snapshot is None:
@@ -333,12 +347,13 @@ class DeltaStore:
             write_deltalake(target, table, commit_properties=commit.properties, **mode)
 
     def _log(self, version: int) -> bytes:
-        """What a commit says. FileNotFoundError where there is none."""
+        """How a commit begins: with what it says of itself. FileNotFoundError where there is none."""
         name = f"_delta_log/{version:020}.json"
         if self._is_local:
             with open(f"{self.location}/{name}", "rb") as file:
-                return file.read()
-        with DeltaStorageHandler(self.location, self._options).open_input_file(name) as file:
+                return file.read(_BEGINNING)
+        # Told a size, deltalake does not ask for it, while which it would hold Python's lock; a request for more than is there gives all.
+        with DeltaStorageHandler(self.location, self._options, {name: _BEGINNING}).open_input_file(name) as file:
             return file.read()
 
     def _retried(self, write: Callable[[Commit], None]) -> None:
