@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pyspark.cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 
 from data_skip import Index, MinMax
 from data_skip.building import same_code
@@ -79,3 +80,25 @@ def test_classes_that_cross_as_they_are() -> None:
     of_a_notebook = type("Own", (MinMax,), {"__module__": "__main__"})
     of_nowhere = type("Own", (MinMax,), {"__module__": "made_up"})
     assert Code.of([of_a_notebook("x"), of_nowhere("x")]).digests.keys() == Code.of([MinMax("x")]).digests.keys()
+
+
+@pytest.mark.parametrize("name", ["plugin_of_tests.py", "plugin_of_tests/own.py"])
+def test_classes_that_are_sent_to_workers(place: Path, name: str) -> None:
+    """As cloudpickle decides: what it sends need not be there."""
+    (place / name).parent.mkdir(exist_ok=True)
+    (place / name).write_text(f"{PLUGIN}\n\ndef made():\n    class Local(MinMax):\n        pass\n    return Local('x')\n")
+    module = name.removesuffix(".py").replace("/", ".")
+    index = own(module)
+    plain = Code.of([MinMax("x")]).digests.keys()
+    assert Code.of([sys.modules[module].made()]).digests.keys() == plain
+    assert Code.of([index]).digests.keys() == plain | {"plugin_of_tests"}
+    register_pickle_by_value(sys.modules["plugin_of_tests"])
+    try:
+        assert Code.of([index]).digests.keys() == plain
+    finally:
+        unregister_pickle_by_value(sys.modules["plugin_of_tests"])
+
+
+def test_classes_of_a_package_that_is_nowhere() -> None:
+    of_nowhere = type("Own", (MinMax,), {"__module__": "made_up.below"})
+    assert Code.of([of_nowhere("x")]).digests.keys() == Code.of([MinMax("x")]).digests.keys()

@@ -32,6 +32,7 @@ from data_skip.store.storage_options import storage_options
 
 _PART = 1 << 27  # bytes of a file that a task reads at once, where there are too few files to keep all cores busy
 _REQUESTS = 8  # that a task makes at once of an object store, which takes its time to answer
+_MOST_UNREAD = 8  # files that a task asks for in vain, one after the other, and each perhaps for half a minute; then it leaves all to Spark
 _TASK = 1 << 28  # bytes that are worth a task more than there are cores: to start one takes a worker 60 ms
 
 
@@ -62,7 +63,7 @@ def read(
 
     root: of the table; local: whether tasks see the local files that Spark does. `failures` is told of the first error of each index.
     """
-    remote = RemoteFiles(root, storage_options(root, ObjectStores(spark))) if urlsplit(root).scheme in SCHEMES else NOWHERE
+    remote = _remote(spark, root)
     seen = [file for file in files if (local and is_local(file.uri)) or remote.has(file.uri)]
     cores = spark.sparkContext.defaultParallelism
     parts = [part for file in seen for part in _cut(file, cores if len(files) < 4 * cores else 1)]
@@ -74,12 +75,20 @@ def read(
     except SPARK_ERRORS as error:
         if is_cancelled(error):
             raise
-        return [], first_line(error)
+        return [], remote.options.without_secrets(first_line(error))
     except (PicklingError, TypeError, AttributeError) as error:  # of an index that cannot be sent to a task
         return [], f"{type(error).__name__}: {error}"
     cut = {part.number for part in parts if part.parts > 1}
     found, why = _together([pickle.loads(part) for part in told], cut, asked.indexes, failures)
     return found, remote.options.without_secrets(why)
+
+
+def _remote(spark: SparkSession, root: str) -> RemoteFiles:
+    """The files below a root that tasks may find as Spark does."""
+    if urlsplit(root).scheme not in SCHEMES:
+        return NOWHERE
+    options = storage_options(root, ObjectStores(spark))
+    return RemoteFiles(root, options) if options.of_hadoop else NOWHERE
 
 
 def _cut(file: Part, most: int) -> list[Part]:
@@ -102,11 +111,18 @@ def _tasks(parts: Sequence[Part], most: int) -> list[list[Part]]:
 def _reader(asked: Wanted, remote: RemoteFiles) -> Callable[[Iterable[list[Part]]], Iterator[bytes]]:
     """The function that runs in Spark's tasks."""
 
-    def found(part: Part, files: RemoteFiles) -> bytes:
+    def found(part: Part, files: RemoteFiles, unread: list[str]) -> bytes:
+        """unread: why one file after the other could not be read, up to now."""
+        if len(unread) >= _MOST_UNREAD:
+            return pickle.dumps(Found(part.number, why=unread[0]))
         try:
-            return pickle.dumps(records_of(part, asked, files))
+            file = records_of(part, asked, files)
+            unread.clear()
         except Exception as error:  # whatever it is: Spark reads the file, or says what is wrong with it
-            return pickle.dumps(Found(part.number, why=str(error) or type(error).__name__))
+            file = Found(part.number, why=str(error) or type(error).__name__)
+            if isinstance(error, OSError):
+                unread.append(file.why)
+        return pickle.dumps(file)
 
     code = Code.of(asked.indexes)
 
@@ -115,7 +131,7 @@ def _reader(asked: Wanted, remote: RemoteFiles) -> Callable[[Iterable[list[Part]
         for task in tasks:
             files = replace(remote, sizes={part.uri: part.size for part in task if remote.has(part.uri)})
             with ThreadPoolExecutor(_REQUESTS if files.sizes else 1) as pool:
-                yield from pool.map(partial(found, files=files), task)
+                yield from pool.map(partial(found, files=files, unread=[]), task)
 
     return run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,12 @@ _TAIL = 1 << 16  # bytes at the end of a file that come with the first of them t
 # Of all other letters, libraries differ in how they are written in a request.
 _NAME = "[A-Za-z0-9_=,+-][A-Za-z0-9_=.,+-]*"
 _SAFE = re.compile(f"{_NAME}(/{_NAME})*")
+# Names in the environment by which deltalake takes another place for a store than it is told, and Hadoop does not.
+_ELSEWHERE = re.compile(
+    r"((aws|azure|azure_storage|google|google_storage|object_store)_)?(endpoint|endpoint_url|endpoint_url_s3|base_url|use_emulator)"
+    r"|azurite_.*|(storage|gcs)_emulator_host",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class RemoteFiles:
         return self.root.split(":")[0] in SCHEMES and path != uri and _SAFE.fullmatch(path) is not None
 
     def opened(self, uri: str) -> RemoteFile:
-        """A file. OSError, once it is read, where it is not there, is shorter, or may not be read."""
+        """A file. OSError, at once or once it is read, where it is not there, is shorter, may not be read, or may be another one."""
         return RemoteFile(self._handler.open_input_file(self._path(uri)), self.sizes[uri])
 
     def _path(self, uri: str) -> str:
@@ -44,6 +51,8 @@ class RemoteFiles:
 
     @cached_property
     def _handler(self) -> Any:
+        if elsewhere := next(filter(_ELSEWHERE.fullmatch, os.environ), None):
+            raise OSError(f"{elsewhere} is set where tasks run, and may lead deltalake to another place than Spark")
         from deltalake.fs import DeltaStorageHandler  # only where files are remote: it takes a worker 100 ms
 
         return DeltaStorageHandler(self.root, dict(self.options), {self._path(uri): size for uri, size in self.sizes.items()})

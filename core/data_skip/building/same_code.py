@@ -7,11 +7,13 @@ collect where the source of the packages that collect differs.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
+from itertools import accumulate
 
 from pyspark.cloudpickle import list_registry_pickle_by_value
 
@@ -33,7 +35,7 @@ class Code:
     @classmethod
     def of(cls, indexes: Iterable[Index]) -> Code:
         """Of what collects records of these indexes. Classes of a notebook or a script cross as they are."""
-        modules = {kind.__module__ for index in indexes for kind in type(index).__mro__} - list_registry_pickle_by_value()
+        modules = {kind.__module__ for index in indexes for kind in type(index).__mro__ if _crosses_by_name(kind)}
         homes = {home for module in modules - {"__main__", "builtins", "abc"} if (home := _home(module))}
         return cls({name: _digest(name) for name in sorted({*_COLLECTING, *homes})})
 
@@ -44,12 +46,21 @@ class Code:
                 raise OtherCode(f"{name} is not the same on this worker as on the driver")
 
 
+def _crosses_by_name(kind: type) -> bool:
+    """Whether a class is the worker's own there; others cross as they are: those of functions, and of what cloudpickle is told to send."""
+    found: object = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    above = accumulate(kind.__module__.split("."), "{}.{}".format)
+    return found is kind and list_registry_pickle_by_value().isdisjoint(above)
+
+
 @cache
 def _home(module: str) -> str:
     """The package of a module; of one that stands alone, itself; "" of one that can be found nowhere, as of a notebook."""
     try:
         spec = find_spec(module)
-    except ValueError:
+    except (ImportError, ValueError):
         return ""
     return "" if spec is None else spec.parent or module
 

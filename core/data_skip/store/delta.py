@@ -22,11 +22,13 @@ and whoever declares it again, perhaps in another way, would find them.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
@@ -37,7 +39,7 @@ from deltalake.fs import DeltaStorageHandler
 
 from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
-from data_skip.store.guard import Guard, refuse_links, refuse_parts, refuse_table
+from data_skip.store.guard import MOST_COMMIT, Guard, refuse_links, refuse_parts, refuse_table
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
 from data_skip.store.storage_options import Hadoop
@@ -47,6 +49,13 @@ _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
 _PANIC = "PanicException"  # of deltalake's Rust, and no Exception
+_MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
+_MOST_SINCE = 1 << 28  # and of those in commits without a checkpoint
+
+
+def _declared_bytes(fields: Iterable[pa.Field]) -> int:
+    """How much definitions take in a commit, which has them as JSON of JSON."""
+    return sum(len(json.dumps(json.dumps(field.metadata[DEFINITION].decode()))) + 200 for field in fields)
 
 
 class DeltaStore:
@@ -260,6 +269,7 @@ class DeltaStore:
             raise StoreError(f"the indexes at {self.location} were dropped meanwhile; nothing was written")
         for field in indexes:
             self._refuse_another(defined(field), field.name, snapshot)
+        self._refuse_many({**snapshot.fields, **{field.name: field for field in indexes}}.values())
         fields = [snapshot.fields.get(field.name, field) for field in indexes]  # in the words in which they were declared
         arrays = [table[field.name] for field in (*BASE, *indexes)]
         schema = pa.schema([*BASE, *(field.with_type(array.type) for field, array in zip(fields, arrays[len(BASE) :], strict=True))])
@@ -279,6 +289,14 @@ class DeltaStore:
         for other in snapshot.definitions.values():
             if why := another_reader(other, definition):
                 raise StoreError(f"{other} at {self.location} was created meanwhile, {why}; nothing was written")
+
+    def _refuse_many(self, fields: Collection[pa.Field]) -> None:
+        """StoreError for more definitions than are read again."""
+        if (size := _declared_bytes(fields)) > _MOST_DECLARED:
+            raise StoreError(
+                f"the definitions of {len(fields):,} indexes at {self.location} would take {size:,} bytes, at most {_MOST_DECLARED:,} are"
+                " read; nothing was written; make fewer of them (of text, each definition names all columns of the table)"
+            )
 
     def _at(self, snapshot: Snapshot) -> DeltaTable:
         """The table as the snapshot saw it: a commit on top fails where another writer declared or dropped an index since.
@@ -345,6 +363,15 @@ class DeltaStore:
         target = self._at(snapshot)
         if not commit.is_done_before(snapshot.version):
             write_deltalake(target, table, commit_properties=commit.properties, **mode)
+            fields = {field.name: field for field in table.schema if DEFINITION in (field.metadata or {})}
+            if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
+                self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))
+
+    def _check_off(self, version: int, declared: int) -> None:
+        """Makes a checkpoint of a version now and then, where commits are large: deltalake makes one each hundred."""
+        if version % max(1, _MOST_SINCE // max(1, declared)) == 0:
+            with suppress(*FAILURES):
+                self._opened(version).create_checkpoint()
 
     def _log(self, version: int) -> bytes:
         """How a commit begins: with what it says of itself. FileNotFoundError where there is none."""

@@ -7,6 +7,7 @@ ValueError, before they are asked; what they refuse by themselves is left to the
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import stat
@@ -24,12 +25,14 @@ LOG = "_delta_log"
 _VERSION = re.compile(r"(\d{20})\.(.+)")
 _CHECKPOINT = "checkpoint.parquet"  # the one kind that deltalake writes
 _HINT = "_last_checkpoint"
-_MOST_FILE, _MOST_LOG = 1 << 26, 1 << 28  # bytes: commits of deltalake have a few thousand, and those of a wide table of text some millions
+# Bytes: commits of deltalake have a few thousand, and those that declare an index of each column of a wide table of text some millions.
+MOST_COMMIT, _MOST_LOG = 1 << 26, 1 << 30
+_AT_ONCE = 1 << 26  # bytes that Spark is asked for at once
 _MOST_CHECKPOINT = 1 << 29  # in memory
 _MOST_DEEP = 100  # how far the values of a commit are nested: deltalake's own are 5 deep
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]*\.parquet")  # the name of a file with records; in no folder
 _CHUNK = 1 << 22
+_STEPS = np.array([(chr(i) in "[{") - (chr(i) in "]}") for i in range(256)])  # how much deeper a byte of JSON leads
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class Guard:
             raise ValueError(f"its log has {others[0]}, a kind of checkpoint that data-skip does not write")
         read = [file for file, match in versions.items() if int(match[1]) + (match[2] == _CHECKPOINT) > last]
         read += [file for file in files if file.name == _HINT]
-        if large := next((file for file in read if file.size > _MOST_FILE), None):
-            raise ValueError(f"{large.name} of its log has {large.size:,} bytes, at most {_MOST_FILE:,} are read")
+        if large := next((file for file in read if file.size > MOST_COMMIT), None):
+            raise ValueError(f"{large.name} of its log has {large.size:,} bytes, at most {MOST_COMMIT:,} are read")
         if (size := sum(file.size for file in read)) > _MOST_LOG:
             raise ValueError(f"its log has {size:,} bytes since its last checkpoint, at most {_MOST_LOG:,} are read")
         new = [file for file in read if file not in self._seen and file.size]
@@ -76,9 +79,13 @@ class Guard:
         """What is in files of the log; None of one that is gone."""
         if "://" not in self._location:
             return [_content(f"{self._location}/{LOG}/{file.name}", file.size) for file in files]
-        if self._spark is None or not files:
-            return []
-        return [*self._spark.contents(f"{self._uri}/{LOG}", [(file.name, file.size) for file in files])]
+        found: list[bytes | None] = []
+        while self._spark is not None and len(found) < len(files):
+            sizes = itertools.accumulate(file.size for file in files[len(found) :])
+            count = max(1, sum(size <= _AT_ONCE for size in sizes))
+            asked = [(file.name, file.size) for file in files[len(found) : len(found) + count]]
+            found += self._spark.contents(f"{self._uri}/{LOG}", asked)
+        return found
 
 
 def refuse_links(location: str) -> None:
@@ -162,12 +169,20 @@ def _refuse_content(name: str, content: bytes) -> None:
 
 
 def _refuse_deep(name: str, content: bytes) -> None:
-    """Of what is no JSON, brackets count too: the parsers that come to grief read from the left."""
-    depth = 0
-    marks = np.frombuffer(_TEXT.sub(b"", content), dtype=np.uint8)
+    """Of what is no JSON, brackets in text count too: the parsers that come to grief read from the left."""
+    without_escapes = content.replace(rb"\\", b"").replace(rb"\"", b"")  # each quote that is left begins a text, or ends one
+    marks = np.frombuffer(without_escapes, dtype=np.uint8)
+    depth = all_brackets = most = most_of_all = 0
+    in_text, is_json = False, True
     for start in range(0, len(marks), _CHUNK):
         part = marks[start : start + _CHUNK]
-        steps = np.isin(part, (91, 123)).astype(np.int64) - np.isin(part, (93, 125))
-        if depth + int(np.maximum(np.cumsum(steps).max(initial=0), 0)) > _MOST_DEEP:
-            raise ValueError(f"{name} of its log is nested more than {_MOST_DEEP} deep")
-        depth += int(steps.sum())
+        quoted = np.logical_xor.accumulate(part == 34) ^ in_text
+        is_json = is_json and not (quoted & (part == 10)).any()  # a text that goes on in the next line
+        steps = _STEPS[part]
+        most_of_all = max(most_of_all, all_brackets + int(steps.cumsum().max(initial=0)))
+        all_brackets += int(steps.sum())
+        steps[quoted] = 0
+        most = max(most, depth + int(steps.cumsum().max(initial=0)))
+        depth, in_text = depth + int(steps.sum()), bool(quoted[-1])
+    if (most if is_json and not in_text else most_of_all) > _MOST_DEEP:
+        raise ValueError(f"{name} of its log is nested more than {_MOST_DEEP} deep")

@@ -69,6 +69,8 @@ _WHERE = (
     "account_name",
     "bucket",
 )  # in the name of one by which another place is reached than Hadoop's
+# In the name of one by which a place is reached otherwise, and no other place; beside these, a key too may choose whose bucket it is.
+_HOW = ("region", "timeout", "retries", "backoff", "pool_", "http1_", "http2_", "user_agent", "payload", "payer", "checksum")
 _HIDDEN = "***"
 _PATIENCE = {"retry_timeout": "30s"}  # instead of three minutes: a query waits, which would be answered without an index as well
 
@@ -76,10 +78,13 @@ _PATIENCE = {"retry_timeout": "30s"}  # instead of three minutes: a query waits,
 class StorageOptions(Mapping[str, str]):
     """What deltalake takes as `storage_options`; what is printed of it has no secrets."""
 
-    def __init__(self, options: Mapping[str, str], say_where: bool = False) -> None:
-        """say_where: whether the user has said where the store is, or how it is reached, to deltalake alone: Hadoop may not reach it."""
+    def __init__(self, options: Mapping[str, str], say_where: bool = False, of_hadoop: bool = True) -> None:
+        """say_where: whether the user has said where the store is, or how it is reached, to deltalake alone: Hadoop may not reach it.
+
+        of_hadoop: whether what lies there is surely what Hadoop finds there.
+        """
         self._options = dict(options)
-        self.say_where = say_where
+        self.say_where, self.of_hadoop = say_where, of_hadoop
 
     def __getitem__(self, key: str) -> str:
         return self._options[key]
@@ -133,7 +138,8 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
         found = _google(set_)
     found |= _PATIENCE
     overrides = {key.lower(): value for key, value in told["overrides"].items()}
-    return StorageOptions(found | overrides, any(word in key for key in overrides for word in _WHERE))
+    of_hadoop = all(any(word in key for word in _HOW) for key in overrides)
+    return StorageOptions(found | overrides, any(word in key for key in overrides for word in _WHERE), of_hadoop)
 
 
 def _s3(bucket: str, set_: Mapping[str, str], told: Mapping[str, Any]) -> dict[str, str]:
