@@ -181,7 +181,7 @@ class DeltaStore:
             raise StoreError(place.why_unreadable) from None  # which may hold secrets
         return self._snapshot
 
-    def _shown(self, error: Exception) -> str:
+    def _shown(self, error: BaseException) -> str:
         return self._place.shown(error)
 
     def _commit_of(self, version: int) -> tuple[int, ...]:
