@@ -109,7 +109,9 @@ def written(spark: SparkSession, skipping: Skipping, server: Server, files: int)
     write_files(server.bucket / "t", files)
     skipping.table(str(server.bucket / "t")).create_index(MinMax("x"))
     write_delta(server.bucket / "delta", server.bucket / "t")
-    spark.sql("CREATE TABLE iceberg.db.t (x BIGINT) USING iceberg")
+    # By which columns are found in files without Iceberg's ids: without it, none of their statistics would be taken.
+    names = json.dumps([{"field-id": 1, "names": ["x"]}])
+    spark.sql(f"CREATE TABLE iceberg.db.t (x BIGINT) USING iceberg TBLPROPERTIES ('schema.name-mapping.default' = '{names}')")
     spark.sql(f"CALL iceberg.system.add_files(table => 'db.t', source_table => '`parquet`.`{uri}`')").collect()
     spark.sql("CALL iceberg.system.rewrite_manifests('db.t')").collect()
 
