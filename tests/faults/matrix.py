@@ -76,7 +76,7 @@ class Matrix:
 
     def _run(self, command: str, other: str = "") -> str:
         """Why it was refused. While another writes nobody loses patience, or the command would go on in the midst of that."""
-        patience = {**self.patience, "timeout": "2s"} if other else self.patience
+        patience = {**PATIENCE, "timeout": "2s"} if other and self.patience is PATIENCE else self.patience
         try:
             with self.configured():
                 run(store_by(self.server.port, patience), command)
