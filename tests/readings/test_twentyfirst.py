@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from data_skip import MinMax
 from data_skip.building.remote_files import RemoteFiles
 from data_skip.store import DeltaStore, StoreError, delta, guard
 from data_skip.store.storage_options import StorageOptions, storage_options
+from tests.support import Lake
 from tests.test_store import READER, column, key, known, records
 
 
@@ -122,3 +124,15 @@ def test_where_tasks_run_the_environment_may_lead_elsewhere(name: str, monkeypat
     files = RemoteFiles("s3a://bucket/a", StorageOptions(options), {"s3a://bucket/a/x": 10})
     with pytest.raises(OSError, match=name):
         files.opened("s3a://bucket/a/x")
+
+
+def test_a_table_of_text_with_very_many_columns(lake: Lake) -> None:
+    """All of them are read, to see what cannot be: as a chain of a thousand calls that ended the stack of Spark's thread."""
+    names = [f"c{i}" for i in range(1500)]
+    for i in range(2):
+        lake.text(f"{i}.csv", ",".join([str(i)] * len(names)) + "\n")
+    schema = ", ".join(f"{name} INT" for name in names)
+    lake.table(format="csv", schema=schema).create_index(MinMax("c7"))
+    frame = lake.spark.read.schema(schema).csv(str(lake.folder)).select("c7").where("c7 = 1")
+    assert frame.count() == 1
+    assert lake.skipping.report().scans[-1].files_read == 1

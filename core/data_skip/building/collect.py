@@ -11,7 +11,6 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import or_
 
 import numpy as np
 import numpy.typing as npt
@@ -249,7 +248,7 @@ def told_of(frame: DataFrame, number: str, malformed: str | None, undated: Colum
     refused, read_all = F.lit(False), F.lit(False)
     if malformed:
         refused = named(malformed).isNotNull()
-        read_all = reduce(or_, (named(name).isNull() for name in frame.columns if name not in (malformed, number)), read_all)
+        read_all = any_of([named(name).isNull() for name in frame.columns if name not in (malformed, number)])
     metadata = frame.metadataColumn("_metadata")  # which a column of the files may be called as well
     whole = metadata["file_block_length"] == metadata["file_size"]
     doubtful = F.lit(False) if undated is None else undated
@@ -259,6 +258,14 @@ def told_of(frame: DataFrame, number: str, malformed: str | None, undated: Colum
     chunks = [held[i : i + _HELD_BITS] for i in range(0, len(held), _HELD_BITS)]
     more = [reduce(Column.bitwiseOR, (_bit(1 << j, condition) for j, condition in enumerate(chunk))) for chunk in chunks]
     return [told.alias(TOLD), *(bits.alias(f"{HELD}{i}") for i, bits in enumerate(more))]
+
+
+def any_of(conditions: Sequence[Column]) -> Column:
+    """Whether one of them is true: halves of halves, since Spark goes down a tree by calls, and a table may have thousands of columns."""
+    if len(conditions) < 2:
+        return conditions[0] if conditions else F.lit(False)
+    half = len(conditions) // 2
+    return any_of(conditions[:half]) | any_of(conditions[half:])
 
 
 def expressions_of(indexes: list[Index]) -> list[Column]:

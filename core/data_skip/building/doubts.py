@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from operator import and_, or_
+from operator import and_
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from data_skip.building.binding import Binding
-from data_skip.building.collect import Collected, named
+from data_skip.building.collect import Collected, any_of, named
 from data_skip.building.lifting import by_name_from_parquet, local_path
 from data_skip.expression import Column, columns_of
 from data_skip.store.reader import AS_PARQUET, WITH_MALFORMED
@@ -32,7 +32,7 @@ BY_FIELD = (*AS_PARQUET, "orc")  # whose readers leave out fields of structs tha
 def undated(frame: DataFrame, bindings: Sequence[Binding]) -> Values:
     """Whether a row has a time of these days in one of these columns."""
     names = sorted({name for binding in bindings for name in times_of_text(binding)})
-    return reduce(or_, (_of_these_days(named(name), frame.schema[name].dataType) for name in names), F.lit(False))
+    return any_of([_of_these_days(named(name), frame.schema[name].dataType) for name in names])
 
 
 def times_of_text(binding: Binding) -> list[str]:
@@ -57,7 +57,7 @@ def _of_these_days(value: Values, type_: DataType) -> Values:
         return F.coalesce(value.between(start, end), F.lit(False))
     if isinstance(type_, StructType):
         parts = [_of_these_days(value.getField(field.name), field.dataType) for field in type_ if "timestamp" in field.dataType.json()]
-        return reduce(or_, parts, F.lit(False))
+        return any_of(parts)
     if isinstance(type_, MapType):
         keys = _of_these_days(F.map_keys(value), ArrayType(type_.keyType))
         return keys | _of_these_days(F.map_values(value), ArrayType(type_.valueType))
@@ -124,7 +124,7 @@ def _holds(value: Values, type_: DataType) -> Values:
     if isinstance(type_, StructType):
         fields = [(_holds(value.getField(field.name), field.dataType), field.dataType) for field in type_]
         nested = [held for held, part in fields if "struct<" in part.simpleString()]  # each is left out by itself
-        return reduce(and_, nested, reduce(or_, (held for held, _ in fields), F.lit(False)))
+        return reduce(and_, nested, any_of([held for held, _ in fields]))
     if isinstance(type_, MapType):
         return _holds(F.map_values(value), ArrayType(type_.valueType)) & _holds(F.map_keys(value), ArrayType(type_.keyType))
     if isinstance(type_, ArrayType):
