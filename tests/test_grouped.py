@@ -110,6 +110,14 @@ def test_indexes_whose_rows_are_few_alone_but_not_together(
     assert in_passes == records(lake, *indexes)
 
 
+def test_lines_are_parsed_once(lake: Lake, groupings: list[Grouping | None]) -> None:
+    for i in range(2):
+        lake.lines(f"{i}.json", *(json.dumps({"x": n % 7, "y": n % 11, "z": n % 13}) for n in range(100)))
+    table = lake.skipping.table(str(lake.folder), format="json", schema="x INT, y INT, z INT")
+    table.create_index(MinMax("x + 1"), MinMax("y + 1"), MinMax("z + 1"))
+    assert groupings == [None]
+
+
 @pytest.mark.parametrize(
     "index",
     [

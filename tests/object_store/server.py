@@ -187,7 +187,8 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
                     local.connection = None
                     if last:
                         raise
-            if told.status == 500 and b"Not a directory" in content:  # of a folder, which S3 does not have
+            below_a_file = any(parent.is_file() for parent in (server.bucket / request.key).parents)
+            if told.status == 500 and (below_a_file or b"Not a directory" in content):  # S3 has no folders
                 self._answer(404, [("Content-Type", "application/xml")], b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>")
                 return
             if request.what == "LIST":  # Amazon's S3 tells seconds, S3Proxy what the folder tells

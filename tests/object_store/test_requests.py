@@ -143,8 +143,9 @@ def test_ten_thousand_files(bucket: Bucket, contract: str) -> None:
     first = query()
     bucket.skipping.catalog.store(bucket.uri)._stores[0]._place._seen_at -= 20
     second = query()
-    assert of_index(first) <= 13  # two LISTs, three GETs for each of two commits, and its records: deltalake asks for a commit twice
-    assert of_index(second) <= 1
+    # Two LISTs, three GETs for each of two commits, and its records: deltalake asks for a commit twice. For a snapshot it is opened twice.
+    assert of_index(first) <= (20 if contract == "snapshot" else 13)
+    assert of_index(second) <= (2 if contract == "snapshot" else 1)
     assert second.total() - second["LIST"] <= 10 + 7 * 3
     if contract == "snapshot":
         assert second["LIST"] == second["LIST index"] == 0

@@ -29,6 +29,7 @@ MOST_FILES, SMALL_PART = 4, 1 / 16  # that are looked at: so many, of so many of
 SHARE = 0.1  # of their rows
 FEW = 0.2  # of rows are different: then they are grouped
 LEAST_ROWS = 1_000
+BY_COLUMNS = ("parquet", "orc")  # formats of which a reader opens what a query asks for
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ def passes(
 ) -> list[Pass]:
     """One pass over all indexes where their rows are few together; else one for those of equal columns, or for each, and one for the rest.
 
+    Of files by lines each pass would parse all columns: there it is one pass in any case.
+
     sizes: the bytes of each file, by its place. sample: reads some of them, and has their places in the column `number`.
     """
     together = tuple(range(len(bindings)))
@@ -92,7 +95,8 @@ def passes(
     of_columns: dict[frozenset[str], list[int]] = {}
     for i, binding in enumerate(bindings):
         of_columns.setdefault(frozenset(_read_by([binding])), []).append(i)
-    sets = dict.fromkeys([together, *map(tuple, of_columns.values()), *((i,) for i in together)])
+    apart = [*map(tuple, of_columns.values()), *((i,) for i in together)] if bindings[0].definition.reader["format"] in BY_COLUMNS else []
+    sets = dict.fromkeys([together, *apart])
     offered = [Pass(places, grouping) for places in sets for grouping in candidates([bindings[i] for i in places])] if chosen else []
     found: list[Pass] = []
     for one in _of_few(offered, bindings, lambda: sample(chosen), number, jvm) if offered else []:
