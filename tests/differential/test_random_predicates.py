@@ -126,7 +126,11 @@ TABLES = -(-EXAMPLES // (A_TABLE * len(PROFILES)))  # of each profile
 
 @pytest.mark.parametrize(
     ("random_lake", "name"),
-    [pytest.param((name, turn), name, id=f"{name}-{turn}") for turn in range(TABLES) for name in PROFILES],
+    [
+        pytest.param((name, turn), name, id=f"{name}-{turn}", marks=pytest.mark.long if name == "affix-unsimplified" else ())
+        for turn in range(TABLES)
+        for name in PROFILES
+    ],
     indirect=["random_lake"],
 )
 def test_every_file_with_a_matching_row_is_kept(random_lake: tuple[Lake, RandomTable, int], name: str) -> None:

@@ -89,9 +89,8 @@ SIDES = {
 }
 
 
-@pytest.mark.parametrize(
-    "side", ["rows", pytest.param("broadcast", marks=pytest.mark.long), pytest.param("groups", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("side", ["rows", "broadcast", "groups"])
 def test_a_side_that_takes_long_is_ended(lake: Lake, side: str) -> None:
     with settings_of(lake.spark, {"spark.data_skip.join.maxSeconds": "0.2"}):
         scan = fact_scan(lake, f"SELECT k FROM fact WHERE m >= 0 AND k IN ({SIDES[side]})")
