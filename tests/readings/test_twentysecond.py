@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import io
 from collections.abc import Iterable
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from data_skip import DataSkipError, MinMax
@@ -13,6 +16,7 @@ from data_skip.building import binding
 from data_skip.building.remote_files import RemoteFiles
 from data_skip.expression import Call, decode
 from data_skip.store.definition import Definition
+from data_skip.store.sizes import refuse_large
 from data_skip.store.storage_options import StorageOptions, storage_options
 from tests.test_store import READER
 
@@ -117,3 +121,22 @@ def test_what_the_store_does_not_take_is_refused_before_files_are_read(
     with pytest.raises(DataSkipError, match=why) as refused:
         _bound(MinMax(sql), tree, monkeypatch)
     assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize(("length", "rows"), [(1 << 20, 600), (20, 1 << 14)])
+def test_values_of_a_fixed_length_may_be_long(length: int, rows: int) -> None:
+    """Each was taken for a decimal of 16 bytes: a dictionary holds it once."""
+    values = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([b"x" * length], pa.binary(length)))
+    table = pa.table({"a": values.cast(pa.binary(length))})
+    file = io.BytesIO()
+    pq.write_table(table, file, dictionary_pagesize_limit=1 << 24)
+    read = pa.BufferReader(file.getvalue())
+    assert refuse_large(read, None, 1 << 40) >= length * rows
+    with pytest.raises(ValueError, match="bytes of memory"):
+        refuse_large(read, None, length * rows - 1)
+
+
+def test_decimals_take_what_they_take() -> None:
+    file = io.BytesIO()
+    pq.write_table(pa.table({"a": pa.array(range(1000), pa.decimal128(12, 0))}), file)
+    assert refuse_large(pa.BufferReader(file.getvalue()), None, 1 << 16) >= 16_000
