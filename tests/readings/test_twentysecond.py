@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import io
+import threading
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +19,7 @@ from data_skip.building.remote_files import RemoteFiles
 from data_skip.expression import Call, decode
 from data_skip.store.definition import Definition
 from data_skip.store.sizes import refuse_large
+from data_skip.store.snapshot import Snapshot, StoreError
 from data_skip.store.storage_options import StorageOptions, storage_options
 from tests.test_store import READER
 
@@ -140,3 +143,28 @@ def test_decimals_take_what_they_take() -> None:
     file = io.BytesIO()
     pq.write_table(pa.table({"a": pa.array(range(1000), pa.decimal128(12, 0))}), file)
     assert refuse_large(pa.BufferReader(file.getvalue()), None, 1 << 16) >= 16_000
+
+
+def test_records_that_failed_too_late_are_asked_for_again() -> None:
+    """Whoever asked next, however much later, was told the error of then, and read all files."""
+    snapshot = Snapshot.__new__(Snapshot)
+    snapshot._location = "s3://bucket/a"
+    snapshot._lock, snapshot._asking = threading.Lock(), threading.Lock()
+    snapshot._records, snapshot._asked, snapshot._place_of_row = {}, {}, None
+    slow = threading.Event()
+
+    def fails(columns: list[str]) -> pa.Table:
+        slow.wait()
+        raise StoreError("the store did not answer")
+
+    found = pa.table({"x": pa.array([{"min": 1}])})
+    snapshot._read = fails  # type: ignore[method-assign]
+    with pytest.raises(StoreError, match="have not come in the time"):
+        snapshot.records(["x"], until=time.perf_counter())
+    slow.set()
+    (asked,) = snapshot._asked.values()
+    while asked.is_running:
+        time.sleep(0.001)
+    snapshot._read = lambda columns: found  # type: ignore[method-assign]
+    assert snapshot.records(["x"], until=time.perf_counter() + 10)["x"].to_pylist() == [{"min": 1}]
+    assert not snapshot._asked
