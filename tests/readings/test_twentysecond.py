@@ -9,14 +9,16 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data_skip import DataSkipError, MinMax
+from data_skip import BloomFilter, DataSkipError, Hybrid, Index, MinMax
 from data_skip.building import binding
 from data_skip.building.remote_files import RemoteFiles
 from data_skip.expression import Call, decode
+from data_skip.planning.decide import usable
 from data_skip.store.definition import Definition
 from data_skip.store.sizes import refuse_large
 from data_skip.store.snapshot import Snapshot, StoreError
@@ -98,7 +100,7 @@ class _Spark:
         return {"format": "parquet", "options": {}, "columns": [], "session": {}}
 
 
-def _bound(index: MinMax, tree: Any, monkeypatch: pytest.MonkeyPatch) -> binding.Binding:
+def _bound(index: Index, tree: Any, monkeypatch: pytest.MonkeyPatch) -> binding.Binding:
     spark: Any = _Spark(tree)
     monkeypatch.setattr(binding.F, "expr", lambda _: spark)
     monkeypatch.setattr(binding, "Reading", lambda *_: spark)
@@ -168,3 +170,29 @@ def test_records_that_failed_too_late_are_asked_for_again() -> None:
     snapshot._read = lambda columns: found  # type: ignore[method-assign]
     assert snapshot.records(["x"], until=time.perf_counter() + 10)["x"].to_pylist() == [{"min": 1}]
     assert not snapshot._asked
+
+
+class Words(Index):
+    """Whose author takes whatever JSON keeps in another form."""
+
+    fields = {"least": pa.int32()}
+
+    def __init__(self, *expressions: str, words: Any = ()) -> None:
+        super().__init__(*expressions, words=words)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [BloomFilter("x", fpp=np.float64(0.02)), Hybrid("x", fpp=np.float64(0.02)), Words("x", words=("a", ("b",))), Words("x", words={1: 2})],
+)
+def test_an_index_is_the_same_once_it_was_kept(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its column had a name of what was given, and was looked for by what was kept: it was made, and never used."""
+    definition = _bound(index, copy.deepcopy(COLUMN), monkeypatch).definition
+    again = usable(Definition.from_json(definition.to_json()), {type(index).__name__: type(index)})
+    assert isinstance(again, Index)
+    assert (again, again.column, again.parameters) == (index, index.column, index.parameters)
+
+
+def test_parameters_that_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DataSkipError, match="JSON"):
+        _bound(Words("x", words={"a"}), COLUMN, monkeypatch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -72,6 +73,10 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
     if why := unsure(reader) or why_unsteady_as_read(expressions, reader):
         raise DataSkipError(f"{index} cannot be built: {why}")
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
+    try:
+        json.dumps(index.parameters)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataSkipError(f"{index.kind} cannot be built: its parameters are kept as JSON, and are none: {error}") from error
     if why := definition.why_none():  # which the store would say once all files were read
         raise DataSkipError(f"{index.kind} cannot be built: no definition may have {why[:_SHOWN]}")
     try:
