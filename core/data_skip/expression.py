@@ -207,7 +207,7 @@ def decode(tree: Mapping[str, Any]) -> Expression:
         return Column(type_, source, (tree["column"],), tree["partition"])
     if "value" in tree:
         return Literal(type_, source, decode_value(tree["value"]))
-    name, parameters = tree["name"], tree.get("parameters", {})
+    name, parameters = tree["name"], dict(tree.get("parameters", {}))  # the tree stays as it is: it may be decoded again, and kept
     children = tuple(decode(child) for child in tree.get("children", ()))
     if name == "GetStructField":
         return field_of(children[0], parameters["field"], type_, source)

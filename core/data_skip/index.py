@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import zlib
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ class Index:
                 return {"longest": max(a["longest"], b["longest"])}
 
     `Index("city")` takes SQL expressions; parameters (keyword arguments of `__init__`) go to `super().__init__` as keywords
-    and become attributes. A filter (see filters.py) says which predicates the index serves.
+    and become attributes, as JSON keeps them: a tuple as a list. A filter (see filters.py) says which predicates the index serves.
 
     Values reach `collect` in Spark's own representation: dates as days since 1970 (int32), timestamps as microseconds (int64).
     An error in `collect`, `merge` or `finish`, or a field that is None, makes the record or field unknown: such a file is read.
@@ -53,6 +54,7 @@ class Index:
                 raise ValueError(f"{type(self).__name__} takes SQL expressions as non-empty strings, not {expression!r}")
         if parameters and type(self).__init__ is Index.__init__:
             raise ValueError(f"{self.kind} takes no {', '.join(parameters)}: it has no parameters, only SQL expressions")
+        parameters = _as_kept(parameters)
         self.expressions = expressions
         self.parameters = parameters
         for name, value in parameters.items():
@@ -136,6 +138,15 @@ class Index:
         if not self.parameters and readable == self.expressions[0].lower():
             return f"{words}__{readable}"
         return f"{words}__{readable[:40].strip('_')}__{zlib.crc32(shown(self.kind, self.expressions, self.parameters).encode()):08x}"
+
+
+def _as_kept(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as the store gives them back, so that an index is the same one then; as they are where it cannot keep them."""
+    try:
+        kept: dict[str, Any] = json.loads(json.dumps(parameters))
+    except (TypeError, ValueError, RecursionError):
+        return parameters
+    return kept
 
 
 def refuse_number(value: Any, meaning: str) -> None:

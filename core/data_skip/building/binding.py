@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -26,6 +27,7 @@ from data_skip.spark.jvm import Jvm
 from data_skip.store.definition import Definition
 from data_skip.store.reader import Reading, difference, unsure
 
+_SHOWN = 300  # characters of what is wrong
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
 
@@ -53,11 +55,14 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
                 )
             selected = frame.select(F.expr(sql).alias("expression"))
             tree = jvm.expression(selected)
+            decoded = decode(tree) if tree is not None else None
         except PySparkException as error:
             raise DataSkipError(f"{index}: Spark does not understand {sql!r}: {first_line(error)}") from error
-        if tree is None:
+        except RecursionError as error:
+            raise DataSkipError(f"{index.kind} cannot be built: its expression is nested too deep; make it flatter") from error
+        if tree is None or decoded is None:
             raise DataSkipError(f"{index}: {sql!r} is more than an expression over one row (an aggregate, window, generator or subquery)")
-        if why := _why_no_record(decode(tree)):
+        if why := _why_no_record(decoded):
             raise DataSkipError(f"{index}: {sql!r} {why}")
         trees.append(tree)
         types.append(selected.schema[0].dataType)
@@ -68,6 +73,12 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
     if why := unsure(reader) or why_unsteady_as_read(expressions, reader):
         raise DataSkipError(f"{index} cannot be built: {why}")
     definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
+    try:
+        json.dumps(index.parameters)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataSkipError(f"{index.kind} cannot be built: its parameters are kept as JSON, and are none: {error}") from error
+    if why := definition.why_none():  # which the store would say once all files were read
+        raise DataSkipError(f"{index.kind} cannot be built: no definition may have {why[:_SHOWN]}")
     try:
         return Binding(index, definition, _record_type(index, types))
     except PySparkException as error:  # as of an interval of months and days

@@ -19,7 +19,8 @@ _NAME = "[A-Za-z0-9_=,+-][A-Za-z0-9_=.,+-]*"
 _SAFE = re.compile(f"{_NAME}(/{_NAME})*")
 # Names in the environment by which deltalake takes another place for a store than it is told, and Hadoop does not.
 _ELSEWHERE = re.compile(
-    r"((aws|azure|azure_storage|google|google_storage|object_store)_)?(endpoint|endpoint_url|endpoint_url_s3|base_url|use_emulator)"
+    r"((aws|azure|azure_storage|google|google_storage|object_store)_)?"
+    r"(endpoint|endpoint_url|endpoint_url_s3|use_fabric_endpoint|base_url|proxy_url|use_emulator)"
     r"|azurite_.*|(storage|gcs)_emulator_host",
     re.IGNORECASE,
 )

@@ -102,14 +102,14 @@ class Definition:
             if not all(isinstance(d[part], list) for part in ("expressions", "trees")):
                 raise ValueError(f"expressions={d['expressions']!r}, trees={d['trees']!r}")
             made = cls(d["kind"], tuple(d["expressions"]), d["parameters"], d["version"], tuple(d["trees"]), _upgraded(d["reader"]))
-            if why := made._why_none():
+            if why := made.why_none():
                 raise ValueError(why)
             return made
         except (RecursionError, LookupError, TypeError, AttributeError, ValueError, OverflowError, ArithmeticError) as error:
             raise ValueError(f"a definition of an index is none: {type(error).__name__}: {str(error)[:_SHOWN]}") from error
 
-    def _why_none(self) -> str:
-        """What is not as `to_json` writes it; "" where nothing is. An error of any kind for a tree that is none."""
+    def why_none(self) -> str:
+        """What is not as `from_json` takes it; "" where nothing is. An error of any kind for a tree that is none."""
         if not isinstance(self.kind, str) or not self.kind.isidentifier():
             return f"kind={self.kind!r}"
         if not self.expressions or not all(isinstance(sql, str) and len(sql) <= _LONGEST_SQL for sql in self.expressions):

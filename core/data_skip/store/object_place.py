@@ -44,6 +44,11 @@ class Asked(Generic[Answer]):
         """Whether there is no answer yet."""
         return not self._answer.done()
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the answer is an error: who did not wait for it asks again, instead of being told what was wrong then."""
+        return self._answer.done() and self._answer.exception() is not None
+
     def answer(self, until: float) -> Answer:
         """What was answered. Late where it is not, at a moment of time.perf_counter(); or at once, where others have waited in vain."""
         wait([self._answer], 0.0 if self._given_up else max(0.0, until - time.perf_counter()))

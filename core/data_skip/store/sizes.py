@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": 8}
-_MOST_WIDTH = 16  # of what has a fixed length: a decimal
+_DECIMAL = 16  # bytes in memory of what has a fixed length, at least
 # Those that data-skip has written, and Spark does; others turn a few bytes into a gigabyte before anything else is known of it.
 _CODECS = ("SNAPPY", "UNCOMPRESSED")
 _PREFIXES = "DELTA_BYTE_ARRAY"  # each text may begin as the one before
@@ -55,7 +55,7 @@ def refuse_large(source: Any, columns: Collection[str] | None, most: int, metada
             if chunk.compression not in _CODECS:
                 raise ValueError(f"is compressed by {chunk.compression}; {' or '.join(_CODECS)} is read")
             values, size = max(chunk.num_values, chunks.num_rows), chunk.total_uncompressed_size
-            total += values * _WIDTHS.get(chunk.physical_type, _MOST_WIDTH) + size
+            total += values * (_WIDTHS.get(chunk.physical_type) or max(_DECIMAL, metadata.schema.column(leaf).length)) + size
             if chunk.physical_type == "BYTE_ARRAY" and _may_repeat(chunk):
                 repeated.append((values * size, group, leaf))
         _refuse(total, most)

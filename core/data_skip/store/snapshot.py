@@ -175,7 +175,9 @@ class Snapshot:
             return read()
         key = tuple(sorted(wanted))
         with self._asking:
-            asked = self._asked.get(key) or self._asked.setdefault(key, Asked(read))
+            asked = self._asked.get(key)
+            if asked is None or asked.has_failed:
+                asked = self._asked[key] = Asked(read)
         try:
             return asked.answer(until)
         except Late:

@@ -43,6 +43,7 @@ _S3A = "fs.s3a."
 _S3_KEYS = ("endpoint", "endpoint.region", "path.style.access", "connection.ssl.enabled", "requester.pays.enabled")
 _S3_ENCRYPTION = ("encryption.algorithm", "server-side-encryption-algorithm")
 _S3_ENCRYPTION_KEYS = ("encryption.key", "server-side-encryption.key")
+_ACCESS_POINT = "fs.s3a.bucket.{}.accesspoint.arn"  # by which S3A takes a bucket for whatever that leads to: its name may be any
 _ENCRYPTIONS = {"AES256": "AES256", "SSE-S3": "AES256", "SSE-KMS": "aws:kms", "DSSE-KMS": "aws:kms:dsse", "SSE-C": "sse-c"}
 _AZURE = "fs.azure."
 _AZURE_KEYS = (
@@ -79,7 +80,8 @@ class StorageOptions(Mapping[str, str]):
     """What deltalake takes as `storage_options`; what is printed of it has no secrets."""
 
     def __init__(self, options: Mapping[str, str], say_where: bool = False, of_hadoop: bool = True) -> None:
-        """say_where: whether the user has said where the store is, or how it is reached, to deltalake alone: Hadoop may not reach it.
+        """say_where: whether the user has said where the store is, or how it is reached, to one of deltalake and Hadoop alone: the other
+        may not reach it.
 
         of_hadoop: whether what lies there is surely what Hadoop finds there.
         """
@@ -119,7 +121,8 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
         return StorageOptions({})
     account = parts.hostname or ""
     if parts.scheme in ("s3", "s3a", "s3n"):
-        keys, secrets = [_S3A + key for key in (*_S3_KEYS, *_S3_ENCRYPTION)], [_S3A + key for key in _S3_ENCRYPTION_KEYS]
+        keys = [*(_S3A + key for key in (*_S3_KEYS, *_S3_ENCRYPTION)), _ACCESS_POINT.format(parts.netloc)]
+        secrets = [_S3A + key for key in _S3_ENCRYPTION_KEYS]
     elif parts.scheme in ("abfs", "abfss"):
         keys = [key for name in _AZURE_KEYS for key in _of_account(name, account)]
         secrets = [key for name in _AZURE_SECRETS for key in _of_account(name, account, parts.username or "")]
@@ -138,8 +141,10 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
         found = _google(set_)
     found |= _PATIENCE
     overrides = {key.lower(): value for key, value in told["overrides"].items()}
-    of_hadoop = all(any(word in key for word in _HOW) for key in overrides)
-    return StorageOptions(found | overrides, any(word in key for key in overrides for word in _WHERE), of_hadoop)
+    by_access_point = _ACCESS_POINT.format(parts.netloc) in set_
+    say_where = by_access_point or any(word in key for key in overrides for word in _WHERE)
+    of_hadoop = not by_access_point and all(any(word in key for word in _HOW) for key in overrides)
+    return StorageOptions(found | overrides, say_where, of_hadoop)
 
 
 def _s3(bucket: str, set_: Mapping[str, str], told: Mapping[str, Any]) -> dict[str, str]:
