@@ -189,7 +189,8 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
                         raise
             below_a_file = any(parent.is_file() for parent in (server.bucket / request.key).parents)
             if told.status == 500 and (below_a_file or b"Not a directory" in content):  # S3 has no folders
-                self._answer(404, [("Content-Type", "application/xml")], b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>")
+                answer = b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>"
+                self._answer(404, [("Content-Type", "application/xml")], b"" if self.command == "HEAD" else answer)
                 return
             if request.what == "LIST":  # Amazon's S3 tells seconds, S3Proxy what the folder tells
                 content = re.sub(rb"(<LastModified>[^<.]*)\.\d+Z", rb"\1.000Z", content)
