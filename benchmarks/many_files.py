@@ -14,8 +14,6 @@ import os
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -24,21 +22,26 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 import data_skip
+from benchmarks.object_store import ICEBERG
 from benchmarks.overhead import date_back
+from benchmarks.predicates import PEER_SETTINGS, PEERS
+from benchmarks.refreshing import seconds
 from data_skip import MinMax, Skipping
 from data_skip.spark.java import ensure_java
+from sample_data.demo import start_spark
 
 FILES = 100_000
 ROWS = 4  # of a file: x from 4 i
 REPEATS = 5
-PACKAGES = "io.delta:delta-spark_2.13:4.0.1,org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0"
+PACKAGES = f"io.delta:delta-spark_2.13:4.0.1,{PEERS['Iceberg']}"  # 4.0.0 converts nothing on Spark 4.0.1 and later
 SYSTEMS = ("plain", "listing", "snapshot", "delta", "iceberg")
 
 
 def main(files: int) -> None:
     """Prints a line a system."""
     with tempfile.TemporaryDirectory() as folder:
-        spark = session(Path(folder))
+        ensure_java()
+        spark = start_spark(settings(Path(folder)))
         skipping = data_skip.enable(spark)
         write(Path(folder), files)
         print(f"{files:,} files\n{'':>10} {'made':>9} {'first':>9} {'anew':>9} {'again':>9}", flush=True)
@@ -52,24 +55,14 @@ def main(files: int) -> None:
         spark.stop()
 
 
-def session(folder: Path) -> SparkSession:
-    """One that knows all three."""
-    ensure_java()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {
+def settings(folder: Path) -> dict[str, str]:
+    """Of a session that knows all three."""
+    return PEER_SETTINGS | {
         "spark.jars.packages": PACKAGES,
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type": "hadoop",
-        "spark.sql.catalog.lake.warehouse": str(folder / "warehouse"),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.extensions": f"{PEER_SETTINGS['spark.sql.extensions']},{ICEBERG}",
+        "spark.sql.catalog.iceberg.warehouse": str(folder / "warehouse"),
         "spark.driver.memory": "4g",
     }
-    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
 
 
 def write(folder: Path, files: int) -> None:
@@ -87,8 +80,8 @@ def write(folder: Path, files: int) -> None:
 
 def add_to_iceberg(spark: SparkSession, folder: str) -> None:
     """A table of the files of a folder, where they lie."""
-    spark.sql("CREATE TABLE lake.db.t (x BIGINT, v BIGINT, s STRING) USING iceberg")
-    spark.sql(f"CALL lake.system.add_files(table => 'db.t', source_table => '`parquet`.`{folder}`')")
+    spark.sql("CREATE TABLE iceberg.db.t (x BIGINT, v BIGINT, s STRING) USING iceberg")
+    spark.sql(f"CALL iceberg.system.add_files(table => 'db.t', source_table => '`parquet`.`{folder}`')")
 
 
 def measure(spark: SparkSession, skipping: Skipping, folder: str, name: str, files: int, made: float | None) -> int:
@@ -100,7 +93,7 @@ def measure(spark: SparkSession, skipping: Skipping, folder: str, name: str, fil
         if name == "snapshot":
             return skipping.read(f"{folder}/listing")
         if name == "iceberg":
-            return spark.table("lake.db.t")
+            return spark.table("iceberg.db.t")
         return spark.read.format("delta" if name == "delta" else "parquet").load(f"{folder}/{'listing' if name == 'plain' else name}")
 
     def ask(frame: DataFrame, x: int) -> None:
@@ -116,13 +109,6 @@ def measure(spark: SparkSession, skipping: Skipping, folder: str, name: str, fil
     shown = f"{made:>7.1f} s" if made else f"{'':>9}"
     print(f"{name:>10} {shown} {first:>7.2f} s {anew:>7.2f} s {again:>7.2f} s", flush=True)
     return found[-repeats]
-
-
-def seconds(run: Callable[[], object]) -> float:
-    """What it takes."""
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

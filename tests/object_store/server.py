@@ -12,11 +12,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import parse_qs, unquote, urlsplit
 
 IDENTITY, SECRET = "the-identity", "the-secret-of/this+test"
@@ -131,23 +132,13 @@ class Server:
         yield found
         found += self.requests[start:]
 
-    @contextmanager
-    def refusing(self, refuse: Callable[[Request], bool]) -> Iterator[None]:
+    def refusing(self, refuse: Callable[[Request], bool]) -> AbstractContextManager[object]:
         """Within, some requests are answered with 403."""
-        self.refuse = refuse
-        try:
-            yield
-        finally:
-            self.refuse = lambda request: False
+        return patch.object(self, "refuse", refuse)
 
-    @contextmanager
-    def answering(self, instead: Callable[[Request], int]) -> Iterator[None]:
+    def answering(self, instead: Callable[[Request], int]) -> AbstractContextManager[object]:
         """Within, some requests take effect, and are answered with a status of a failure; 0: as it is."""
-        self.instead = instead
-        try:
-            yield
-        finally:
-            self.instead = lambda request: 0
+        return patch.object(self, "instead", instead)
 
 
 def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:

@@ -219,8 +219,8 @@ def test_records_are_waited_for_until_a_moment(spark: Spark, monkeypatch: pytest
         ("abfss://box@account.dfs.core.windows.net/50%", "abfss://box@account.dfs.core.windows.net/50%25/"),
         ("s3://lake", "s3://lake/"),
         ("s3://lake/", "s3://lake/"),
-        ("/tmp/a #b", "/tmp/a #b/"),
-        ("file:///tmp/a%20b", "file:///tmp/a%20b/"),
+        ("/lake/a #b", "/lake/a #b/"),
+        ("file:///lake/a%20b", "file:///lake/a%20b/"),
     ],
 )
 def test_a_root_of_indexes_is_written_as_a_path(index_root: str, expected: str) -> None:

@@ -15,6 +15,7 @@ from data_skip import MinMax, ValueList
 from tests.object_store.server import Request
 from tests.object_store.table import Bucket
 
+Count = Callable[[str, Callable[[], object]], Counter[str]]
 pytestmark = [pytest.mark.long, pytest.mark.object_store]
 
 
@@ -30,14 +31,21 @@ def of_index(kinds: Counter[str]) -> int:
     return sum(count for kind, count in kinds.items() if kind.endswith("index"))
 
 
-def test_budget(bucket: Bucket) -> None:
-    """A selective query of 200 files, of which it reads two."""
-    bucket.numbers(count=200)
+@pytest.fixture
+def count(bucket: Bucket) -> Count:
+    """Does something that has a name, and counts its requests."""
 
-    def count(name: str, ask: Callable[[], object]) -> Counter[str]:
+    def counted(name: str, ask: Callable[[], object]) -> Counter[str]:
         with bucket.server.counted() as asked:
             ask()
         return told(name, asked)
+
+    return counted
+
+
+def test_budget(bucket: Bucket, count: Count) -> None:
+    """A selective query of 200 files, of which it reads two."""
+    bucket.numbers(count=200)
 
     def query() -> None:
         bucket.view()
@@ -75,14 +83,9 @@ def test_budget(bucket: Bucket) -> None:
     assert of_index(refresh) <= 20
 
 
-def test_what_commands_cost(bucket: Bucket) -> None:
+def test_what_commands_cost(bucket: Bucket, count: Count) -> None:
     """The table of docs/operations.md."""
     bucket.numbers(count=200)
-
-    def count(name: str, ask: Callable[[], object]) -> Counter[str]:
-        with bucket.server.counted() as asked:
-            ask()
-        return told(name, asked)
 
     def query() -> int:
         bucket.view()

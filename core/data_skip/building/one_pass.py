@@ -80,10 +80,11 @@ def collect_files(
         others = others or to_come
         return _read_all_that_can_be(lambda chosen: _read(target, state, listing, chosen, of, report), files, unreadable, report, others)
 
-    direct_ones, more = ([one for one in bindings if (one.index in asked.indexes) is direct_] for direct_ in (True, False))
-    if more and by_tasks:
-        by_spark = read(_only(wanted, by_tasks), more, bool(found))
-        by_tasks = _joined([(_places(bindings, direct_ones), by_tasks), (_places(bindings, more), by_spark)])
+    direct_ones = set(asked.indexes)
+    places, others = ([i for i, one in enumerate(bindings) if (one.index in direct_ones) is direct_] for direct_ in (True, False))
+    if others and by_tasks:
+        by_spark = read(_only(wanted, by_tasks), [bindings[i] for i in others], bool(found))
+        by_tasks = _joined([(places, by_tasks), (others, by_spark)])
         by_tasks = {i: file for i, file in by_tasks.items() if i not in unreadable}
     found |= by_tasks
     if (to_read := _without(wanted, {*found, *unreadable})).any():
@@ -100,10 +101,6 @@ def _without(files: Mask, places: Iterable[int]) -> Mask:
 def _only(files: Mask, places: Iterable[int]) -> Mask:
     chosen: Mask = files & ~_without(files, places)
     return chosen
-
-
-def _places(bindings: Sequence[Binding], chosen: Sequence[Binding]) -> list[int]:
-    return [i for i, binding in enumerate(bindings) if binding in chosen]
 
 
 def _joined(passes_: Sequence[tuple[Sequence[int], Mapping[int, Collected]]]) -> dict[int, Collected]:

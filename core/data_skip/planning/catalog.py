@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import time
@@ -15,6 +14,7 @@ from posixpath import basename, dirname
 from types import ModuleType
 from urllib.parse import quote, unquote
 
+from data_skip.building.lifting import is_local, local_path
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
 from data_skip.index import Index
@@ -41,7 +41,6 @@ t/*/*/* finds no file there, t/*/*/*/* would. `**` of the last line finds the in
 log, Iceberg's metadata and Hudi's timeline, which lie there too): `index_root` keeps it elsewhere. It does not lie beside the table by
 default: there it would not move and be copied with it, would not be reached through links, and often may not be written.
 """
-_LOCAL = "file:"
 EARLIER = "_data_skip"  # where it was kept before, and is still found
 # For so long what was the last version of an index on object storage will do to choose files: what an older one says of them is true.
 BELIEVED_SECONDS = 10.0
@@ -134,7 +133,7 @@ def _candidates(path: str) -> Iterator[tuple[str, bool]]:
     path = path.rstrip("/")
     yield path, True
     is_part = "=" in basename(path) or "." in basename(path)
-    if "=" not in basename(path) and path.startswith(_LOCAL) and os.path.isdir(unquote(path.removeprefix(_LOCAL))):
+    if "=" not in basename(path) and is_local(path) and local_path(path).is_dir():
         return  # no file, and no partition: above it others may write, as in /tmp
     path = dirname(path)
     yield path, is_part

@@ -41,7 +41,7 @@ from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.guard import MOST_COMMIT, Guard, refuse_links, refuse_parts, refuse_table
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
-from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, defined
+from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, declared, defined
 from data_skip.store.storage_options import Hadoop
 
 _BEGINNING = 1 << 16  # bytes
@@ -152,7 +152,6 @@ class DeltaStore:
         try:
             if not place.options.say_where:  # else Hadoop would look elsewhere
                 self._guard.look()
-            self._refuse_empty_commits()
             table = self._opened()  # no increment of what was open: it may be that of another table, made anew at the same place
             self._check(table)
             last = self._snapshot
@@ -197,13 +196,6 @@ class DeltaStore:
                 continue
             return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
         return ()
-
-    def _refuse_empty_commits(self) -> None:
-        """OSError where a machine lost its power and a local file what was in it: deltalake takes that for a commit of nothing."""
-        if self._is_local and os.path.isdir(log := f"{self.location}/_delta_log"):
-            for entry in os.scandir(log):
-                if entry.name.endswith(".json") and not entry.stat().st_size:
-                    raise OSError(f"{entry.name} is empty")
 
     def _holds_something(self) -> bool:
         """Whether a local folder that is no Delta table holds anything but what a writer leaves there who is about to make one."""
@@ -265,7 +257,7 @@ class DeltaStore:
             snapshot = self.snapshot()
         if snapshot is None:
             raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
-        indexes = [field for field in table.schema if DEFINITION in (field.metadata or {}) and (declare or field.name in snapshot.fields)]
+        indexes = [field for name, field in declared(table.schema).items() if declare or name in snapshot.fields]
         if not indexes:
             raise StoreError(f"the indexes at {self.location} were dropped meanwhile; nothing was written")
         for field in indexes:
@@ -364,7 +356,7 @@ class DeltaStore:
         target = self._at(snapshot)
         if not commit.is_done_before(snapshot.version):
             write_deltalake(target, table, commit_properties=commit.properties, **mode)
-            fields = {field.name: field for field in table.schema if DEFINITION in (field.metadata or {})}
+            fields = declared(table.schema)
             if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
                 self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))
 

@@ -55,6 +55,8 @@ class Guard:
         if "://" not in self._location:
             refuse_links(self._location)
             files = list(_local(f"{self._location}/{LOG}"))
+            if empty := next((file for file in files if file.name.endswith(".json") and not file.size), None):
+                raise ValueError(f"{empty.name} is empty")  # of a machine that lost its power; deltalake takes it for a commit of nothing
         else:
             told = self._spark.listed(f"{self._uri}/{LOG}") if self._spark else None  # None: deltalake will not reach it either
             files = [_File(*file) for file in told or ()]

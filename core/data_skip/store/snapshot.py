@@ -86,7 +86,7 @@ class Snapshot:
         self.recorded = self._largest(rows, "collected", True)  # whether a file version was collected, or is but known to be there
         self.rows, self.parts = len(rows), len(self._dataset.files)  # and in how many files of the index they lie
         schema = pa.schema(table.schema().to_arrow())
-        self.fields = {field.name: field for field in schema if DEFINITION in (field.metadata or {})}  # as they were declared
+        self.fields = declared(schema)
         self.definitions = {name: defined(field) for name, field in self.fields.items()}
 
     @property
@@ -256,6 +256,11 @@ def _refuse_types(schema: pa.Schema) -> None:
     for field in BASE:
         if field.name in schema.names and schema.field(field.name).type != field.type:
             raise ValueError(f"its column {field.name} is of type {schema.field(field.name).type}, not {field.type}")
+
+
+def declared(schema: pa.Schema) -> dict[str, pa.Field]:
+    """The columns of indexes, by their names, as they were declared."""
+    return {field.name: field for field in schema if DEFINITION in (field.metadata or {})}
 
 
 def _refuse_values(keys: pa.Table, generations: npt.NDArray[np.int64]) -> None:
