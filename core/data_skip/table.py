@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -111,6 +112,13 @@ class Table:
                 )
             source = as_indexed(source, catalog.store(jvm.qualified(name)))
         return cls(spark, jvm, catalog, source, root_of(spark, jvm, source))
+
+    @classmethod
+    def by_index(cls, spark: SparkSession, jvm: Jvm, catalog: Catalog, name: str) -> Table:
+        """The table of a path or a name, for what only its index tells: of a path nothing is listed, nor looked at."""
+        if "/" not in name and is_in_catalog(spark, name):
+            return cls.open(spark, jvm, catalog, name, None, None, {})
+        return cls(spark, jvm, catalog, TableSource(name, False, None, None, {}), jvm.qualified(name))
 
     def _state(self) -> TableState:
         state = state_of(self._spark, self._jvm, self._source)
@@ -293,12 +301,15 @@ class Table:
         Dates are days and timestamps microseconds since 1970, as Spark keeps them; `modification_time` is milliseconds, `size` bytes. A
         field is NULL where it is unknown. DataSkipError where the table has no index.
         """
+        return self._spark.createDataFrame(self.records())
+
+    def records(self) -> pa.Table:
+        """As `metadata`, as an Arrow table."""
         snapshot = self._snapshot()
         if snapshot is None:
             raise DataSkipError(f"{self.name} has no index; create_index(...) makes one")
         with _store_errors():
-            records = snapshot.to_arrow()
-        return self._spark.createDataFrame(records)
+            return snapshot.to_arrow()
 
     def files(self, where: str | None = None) -> list[str]:
         """The files that a query with this WHERE would read, as URIs: a dry run, nothing is read.

@@ -151,13 +151,13 @@ class Reports:
         """The oldest first."""
         return list(self._newest_first())[::-1]
 
-    def last(self) -> QueryReport:
-        """The newest; one without scans where there is none."""
-        return next(self._newest_first(), QueryReport(""))
+    def last(self, but: str = "") -> QueryReport:
+        """The newest, of another query than one that runs; one without scans where there is none."""
+        return next(self._newest_first(but), QueryReport(""))
 
-    def _newest_first(self) -> Iterator[QueryReport]:
+    def _newest_first(self, but: str = "") -> Iterator[QueryReport]:
         with self._lock:
-            queries = [(execution_id, dict(known)) for execution_id, known in reversed(self._queries.items())]
+            queries = [(execution_id, dict(known)) for execution_id, known in reversed(self._queries.items()) if execution_id != but]
         for execution_id, known in queries:
             made = [self._made(execution_id, number, scans) for number, scans in known.items()]
             if any(made):
