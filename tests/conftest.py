@@ -51,6 +51,8 @@ SPARK_VERSION = (
     "test_partitions",
     "test_plans_of_tpcds",
     "smoke/",
+    "sql/test_sql",
+    "sql/test_first_statements",
     "test_smoke",
     "test_transparency",
     "traps/",
@@ -64,6 +66,7 @@ LONG = (
     "geo_skip/test_random",
     "joins/test_random_joins",
     "readings/",
+    "sql/test_sql",
     "test_third_party",
 )
 # Files that take long, the longest first: so that no worker is left with one of them when the other has nothing more to do.
