@@ -9,6 +9,8 @@ spark.sql("SELECT max(temp) FROM parquet.`data/weather` WHERE temp > 101 AND cit
 print(skipping.report())
 """
 
+from typing import Any
+
 from data_skip.building.index_report import IndexReport
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.index import Index
@@ -46,3 +48,10 @@ __all__ = [
     "enable",
     "great_circle",
 ]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext data_skip`: from then on there is `%%skipping`, which runs the SQL of a cell and shows its rows and what was skipped."""
+    from data_skip.notebook import register
+
+    register(shell)

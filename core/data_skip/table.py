@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from data_skip import html
 from data_skip.building.binding import Binding, bind, changed
 from data_skip.building.index_report import IndexReport
 from data_skip.building.indexing import fitted, index_files, sample_of
@@ -73,6 +74,17 @@ class Description:
             problem = f" - {row['problem']}" if row["problem"] else ""
             lines.append(f"  {row['index']}: {row['files']:,} files, {human(row['bytes'])}{problem}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        if self.version is None:
+            return html.shown(html.line(html.code(self.table), f" has no index; {self.files:,} files"))
+        rows = [(html.code(row["index"]), row["files"], human(row["bytes"]), row["problem"]) for row in self.rows]
+        return html.shown(
+            html.title(html.code(self.table)),
+            html.line(f"{self.files_indexed:,} of {self.files:,} files have a fresh record ", html.bar(self.files_indexed, self.files)),
+            html.line(f"version {self.version} at ", html.code(self.location)),
+            html.table(["index", "files", "size", "problem"], rows),
+        )
 
 
 class Table:
