@@ -38,7 +38,8 @@ def _room(module: str) -> str:
     name = module.removeprefix("data_skip").removeprefix(".")
     if name in CONTRACTS:
         return "contracts"
-    return "doors" if name in DOORS else name.split(".")[0]
+    room = name.split(".")[0]
+    return "doors" if room in DOORS else room
 
 
 def _modules(package: str, folder: Path) -> dict[str, set[str]]:

@@ -34,7 +34,7 @@ from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
 from data_skip.planning.bounded import Bounded, seconds_of
-from data_skip.planning.catalog import Catalog
+from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
 from data_skip.planning.decide import decide, usable
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.report import human
@@ -116,14 +116,15 @@ class Table:
         """The table of a path or a name, as `Skipping.table` says; it is looked at once, so that what is none is refused here."""
         in_catalog = format is None and schema is None and not options and "/" not in name and is_in_catalog(spark, name)
         source = TableSource(name, in_catalog, format, schema, options)
+        snapshot = None if in_catalog else _seen(catalog.store(jvm.qualified(name)))
         if not in_catalog and format is None:
             if system := jvm.table_format(name):
                 raise DataSkipError(
                     f"{name!r} is a table of {system}, which says elsewhere which of these files and rows belong to it; data-skip serves "
                     "files as Spark's own readers read them. For that, with rows that were deleted from it, give format='parquet'"
                 )
-            source = as_indexed(source, catalog.store(jvm.qualified(name)))
-        return cls(spark, jvm, catalog, source, root_of(spark, jvm, source))
+            source = as_indexed(source, snapshot)
+        return cls(spark, jvm, catalog, source, root_of(spark, jvm, source, None if options else snapshot))
 
     @classmethod
     def by_index(cls, spark: SparkSession, jvm: Jvm, catalog: Catalog, name: str) -> Table:
@@ -168,7 +169,7 @@ class Table:
                 f"{self.name} is a table of the catalog, which says itself what its files are; give its folder, {self.root}"
             )
         refuse_columns_of_one(self._spark, self._source)
-        snapshot = self._snapshot()
+        snapshot = _seen(self._store, BELIEVED_SECONDS) or self._snapshot()  # each query asks for the last one
         if seconds is not None and snapshot is not None and snapshot.definitions:
             self._catalog.bounded.setdefault((self.root, freshness), Bounded(seconds, self.refresh)).bring_up_to_date()
             snapshot = self._snapshot()
@@ -390,6 +391,14 @@ class Table:
         if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.parts > _MOST_PARTS:
             with _store_errors():
                 self._store.compact({file: generation for file, generation in snapshot.generation_of().items() if generation % 2})
+
+
+def _seen(store: Places, believed: float = 0.0) -> Snapshot | None:
+    """The last version of an index, where there is one that can be read."""
+    try:
+        return store.snapshot(believed)
+    except StoreError:
+        return None
 
 
 def _refuse_no_number(files_per_commit: Any) -> None:
