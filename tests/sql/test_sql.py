@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from time import sleep
 from typing import Any
 
@@ -244,13 +244,14 @@ def test_explain_has_no_effect(ask: Ask, weather: Lake, how: str) -> None:
 
 
 def test_a_call_runs_in_the_job_group_of_its_thread(spark: SparkSession, ask: Ask, fresh: Lake) -> None:
-    spark.udf.register("slowly", lambda x: (sleep(60), x)[1], "long")
+    spark.udf.register("slowly", lambda x: (sleep(10), x)[1], "long")
     context = spark.sparkContext
 
+    done = Event()
+
     def cancel() -> None:
-        while not context.statusTracker().getJobIdsForGroup("sql calls"):
-            sleep(0.1)
-        context.cancelJobGroup("sql calls")
+        while not done.wait(0.2):  # again: the first jobs are short ones, which find the columns
+            context.cancelJobGroup("sql calls")
 
     canceller = Thread(target=cancel, daemon=True)
     canceller.start()
@@ -258,6 +259,7 @@ def test_a_call_runs_in_the_job_group_of_its_thread(spark: SparkSession, ask: As
     try:
         assert "SPARK_JOB_CANCELLED" in refused(ask, "CALL data_skip.create_index({}, array('MinMax(slowly(temp))'))", fresh.folder)
     finally:
+        done.set()
         for key in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
             context.setLocalProperty(key, None)  # type: ignore[arg-type]
         canceller.join()
@@ -319,6 +321,11 @@ def test_a_catalog_of_that_name_is_left_to_its_owner(other: SparkSession, weathe
 
 def test_no_setting_is_left_behind(spark: SparkSession, skipping: Skipping) -> None:
     assert spark.conf.get("spark.sql.catalog.data_skip", None) is None
+
+
+def test_spark_describes_the_functions(ask: Ask) -> None:
+    told = " ".join(row.function_desc for row in ask("DESCRIBE FUNCTION data_skip_files"))
+    assert "The files that a query would read. It takes table STRING, where STRING (may be left out)" in told
 
 
 def test_where_skipping_is_off(ask: Ask, weather: Lake, spark: SparkSession) -> None:

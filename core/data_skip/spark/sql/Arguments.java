@@ -77,7 +77,8 @@ public final class Arguments {
     return made instanceof scala.collection.Seq ? new ArrayList(scala.jdk.javaapi.CollectionConverters.asJava((scala.collection.Seq) made)) : made;
   }
 
-  private static String shown(StructType parameters) {
+  /** For people. */
+  public static String shown(StructType parameters) {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < parameters.length(); i++) {
       StructField parameter = parameters.fields()[i];

@@ -28,25 +28,24 @@ public final class Procedures implements ProcedureCatalog, BiFunction {
   private final Map procedures = new LinkedHashMap(); // by name
 
   /**
-   * The catalog of a session. Spark makes it by the name of its class, once, and keeps it: so that name is set as long as that takes, and this
-   * thread's class loader is the one that knows it.
+   * The catalog of a session; null where that is the user's own. Spark makes it by the name of its class, once, and keeps it: so long a copy of
+   * the session's settings has that name, and this thread's class loader is the one that knows it.
    */
   public static BiFunction of(final org.apache.spark.sql.classic.SparkSession session) {
-    SQLConf conf = session.sessionState().conf();
-    if (conf.contains(KEY)) return null; // the user's own
+    if (session.sessionState().conf().contains(KEY)) return null;
+    SQLConf copy = session.sessionState().conf().clone();
+    copy.setConfString(KEY, Procedures.class.getName());
     ClassLoader before = Thread.currentThread().getContextClassLoader();
-    conf.setConfString(KEY, Procedures.class.getName());
     Thread.currentThread().setContextClassLoader(Procedures.class.getClassLoader());
     try {
-      Object found = SQLConf$.MODULE$.withExistingConf(conf, new scala.runtime.AbstractFunction0() {
+      Object found = SQLConf$.MODULE$.withExistingConf(copy, new scala.runtime.AbstractFunction0() {
         public Object apply() {
           return session.sessionState().catalogManager().catalog(NAME);
         }
       });
-      return found.getClass().getName().equals(Procedures.class.getName()) ? (BiFunction) found : null;
+      return found.getClass().getName().equals(Procedures.class.getName()) ? (BiFunction) found : null; // of another Python's class loader, too
     } finally {
       Thread.currentThread().setContextClassLoader(before);
-      conf.unsetConf(KEY);
     }
   }
 

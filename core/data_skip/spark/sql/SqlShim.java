@@ -12,7 +12,7 @@ public final class SqlShim {
   public boolean install(SparkSession session, BiFunction python, String name, String parameters, String columns, String description) {
     String procedure = procedure(name);
     if (procedure == null) {
-      TableFunction.install(session.sessionState().tableFunctionRegistry(), python, name, parameters, columns);
+      TableFunction.install(session.sessionState().tableFunctionRegistry(), python, name, parameters, columns, description);
       return true;
     }
     BiFunction procedures = Procedures.of(session);
