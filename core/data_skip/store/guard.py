@@ -16,14 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from data_skip.store.sizes import refuse_large
 from data_skip.store.storage_options import Hadoop
 
 LOG = "_delta_log"
-_VERSION = re.compile(r"(\d{20})\.(.+)")
+_VERSION = re.compile(r"([0-9]{20})\.(.+)")
 _CHECKPOINT = "checkpoint.parquet"  # the one kind that deltalake writes
+_MOST_VERSION = (1 << 63) - 1
+_SIDECAR = "sidecar"  # the column of a checkpoint that names further files of it, which deltalake opens wherever they lie
 _HINT = "_last_checkpoint"
 # Bytes: commits of deltalake have a few thousand, and those that declare an index of each column of a wide table of text some millions.
 MOST_COMMIT, _MOST_LOG = 1 << 26, 1 << 30
@@ -40,6 +43,12 @@ class _File:
     name: str
     size: int
     stamp: object  # what changes when it is written again
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether deltalake takes it for all that commits up to its version say, and does not read these."""
+        found = _VERSION.fullmatch(self.name)
+        return found is not None and found[2] == _CHECKPOINT and int(found[1]) <= _MOST_VERSION and self.size > 0
 
 
 class Guard:
@@ -61,11 +70,11 @@ class Guard:
             told = self._spark.listed(f"{self._uri}/{LOG}") if self._spark else None  # None: deltalake will not reach it either
             files = [_File(*file) for file in told or ()]
         versions = {file: match for file in files if (match := _VERSION.fullmatch(file.name))}
-        last = max((int(match[1]) for match in versions.values() if match[2] == _CHECKPOINT), default=-1)
+        last = max((int(match[1]) for file, match in versions.items() if file.is_checkpoint), default=-1)
         others = [file.name for file, match in versions.items() if match[2].startswith("checkpoint.") and match[2] != _CHECKPOINT]
         if others:
             raise ValueError(f"its log has {others[0]}, a kind of checkpoint that data-skip does not write")
-        read = [file for file, match in versions.items() if int(match[1]) + (match[2] == _CHECKPOINT) > last]
+        read = [file for file, match in versions.items() if (int(match[1]), match[2] != "json") > (last, False)]
         read += [file for file in files if file.name == _HINT]
         if large := next((file for file in read if file.size > MOST_COMMIT), None):
             raise ValueError(f"{large.name} of its log has {large.size:,} bytes, at most {MOST_COMMIT:,} are read")
@@ -166,8 +175,15 @@ def _refuse_content(name: str, content: bytes) -> None:
         return
     try:
         refuse_large(pa.BufferReader(content), None, _MOST_CHECKPOINT)
+        _refuse_sidecars(pq.ParquetFile(pa.BufferReader(content)))
     except (ValueError, pa.ArrowException) as error:
         raise ValueError(f"{name} of its log {error}") from error
+
+
+def _refuse_sidecars(checkpoint: pq.ParquetFile) -> None:
+    names = [name for name in checkpoint.schema_arrow.names if name.lower() == _SIDECAR]
+    if any(column.null_count < len(column) for column in checkpoint.read(names, use_threads=False).columns):
+        raise ValueError("names further files, which data-skip does not write")
 
 
 def _refuse_deep(name: str, content: bytes) -> None:
