@@ -5,16 +5,21 @@ from __future__ import annotations
 import io
 import os
 import shutil
-from typing import Any
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
+from data_skip import DataSkipError, MinMax
 from data_skip.store import FileKey
 from data_skip.store.sizes import refuse_large
-from tests.test_security import DEEP, Forged, forged
+from tests.support import Lake
+from tests.test_security import Forged, forged, rewritten
 
 __all__ = ["forged"]  # a fixture
 
@@ -22,8 +27,8 @@ __all__ = ["forged"]  # a fixture
 @pytest.mark.parametrize("name", ["99999999999999999999", "٩" * 20, "00000000000000000001", "09999999999999999999"])
 def test_a_checkpoint_that_deltalake_takes_for_none_hides_no_commits(forged: Forged, name: str) -> None:
     """Commits before it were not looked at, and deltalake read them: the process ended."""
-    log = forged.log / f"{1:020}.json"
-    log.write_text(f'{log.read_text()}\n{{"add":{{"path":"a","stats":{DEEP}}}}}')
+    log, deep = forged.log / f"{1:020}.json", "[" * 200 + "]" * 200
+    log.write_text(f'{log.read_text()}\n{{"add":{{"path":"a","stats":{deep}}}}}')
     (forged.log / f"{name}.checkpoint.parquet").write_bytes(b"" if name.startswith("0000") else b"x" * 100)
     forged.refused(r"nested more than|its log Parquet")
 
@@ -71,3 +76,90 @@ def test_a_name_with_dots_takes_what_it_takes(name: str) -> None:
     with pytest.raises(ValueError, match="of memory"):
         refuse_large(source, [name], 1 << 20)
     assert refuse_large(source, ["other"], 1 << 20) < 1 << 20
+
+
+class Host(BaseHTTPRequestHandler):
+    """Notes what it is asked."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.send_response(200)
+        self.send_header("content-length", "8")
+        self.end_headers()
+        self.wfile.write(b'"string"')
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def host() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Host)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Host.asked.clear()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+UDT = '{"type":"udt","class":"java.util.Date","pyClass":null,"sqlType":"binary"}'
+FOREIGN = {
+    """from_avro(cast(x AS binary), '"string"', map('avroSchemaUrl', 'HOST/a'))""": "calls from_avro",
+    """concat(x, schema_of_avro('"string"', map('avroSchemaUrl', 'HOST/a')))""": "calls schema_of_avro",
+    "concat(x, xpath_string('<!DOCTYPE a SYSTEM \"HOST/a\"><a/>', 'a'))": "calls xpath_string of other XML",
+    "xpath_int(concat('<!DOCTYPE a SYSTEM \"HOST/a\">', x), 'a')": "calls xpath_int of other XML",
+    "size(xpath(x || '', 'a'))": "calls xpath of other XML",
+    f"from_json(x, '{UDT}')": "names* a class",
+    f"from_csv(x, ' {UDT}').a": "names* a class",
+    "from_json(x, concat('{', '\"type\":\"udt\"', '}'))": "names* a class",
+    f"variant_get(parse_json(x), '$', '{UDT}')": "names* a class",
+    f"try_variant_get(parse_json(x), '$', '{UDT}')": "names* a class",
+    "from_json(x, schema_of_json(concat(x, '')))": "names* a class",
+    "concat(x, ST_AsText(ST_GeomFromGML('<a/>')))": "calls st_geomfromgml of other XML",
+    "concat(x, ST_AsText(ST_GeomFromKML('<a/>')))": "calls st_geomfromkml of other XML",
+    "RS_NumBands(RS_MapAlgebra(x, 'D', 'out = 1;'))": "calls rs_mapalgebra",
+    "ExpandAddress(x)[0]": "calls expandaddress",
+}
+OWN = (
+    "from_json(x, 'a INT').a",
+    "from_json(x, 'a INT', map('mode', 'PERMISSIVE')).a",
+    "from_json(x, schema_of_json('{\"a\": 1}', map('allowComments', 'true'))).a",
+    "from_csv(x, schema_of_csv('1,2'))._c0",
+    "variant_get(parse_json(x), '$.a', 'int')",
+    "xpath_string(x, 'a/b')",
+    "xpath_string(CAST(s.x AS STRING), 'a')",
+    "xpath_string(s['x'], 'a')",
+    "ST_X(ST_GeomFromGML(x))",
+    "from_avro(b, '\"string\"')",
+)
+
+
+def test_expressions_of_a_store_name_no_file_host_or_class(lake: Lake, host: str) -> None:
+    """Spark asked the host, and made an object of the class, of expressions that stood in an index."""
+    lake.file("0.parquet", {"x": ["<a>1</a>"]})
+    table = lake.index(MinMax("x"))
+    lake.file("1.parquet", {"x": ["<a>2</a>"]})
+    for sql in OWN:
+        assert lake.skipping.jvm.why_not_evaluated(sql) == ""
+    for sql, why in FOREIGN.items():
+        rewritten(lake, {"expressions": [sql.replace("HOST", host)]})
+        with pytest.raises(DataSkipError, match=why.replace("names* ", "type that may name ")):
+            table.refresh()
+    assert not Host.asked
+
+
+def test_what_no_refresh_evaluates_is_no_index(lake: Lake) -> None:
+    """It was made, and could not be brought up to date."""
+    lake.file("0.parquet", {"x": ["<a>1</a>"]})
+    table = lake.table()
+    for sql in ("xpath_string(concat(x, ''), 'a')", "from_xml(x, 'a INT', map('mode', 'PERMISSIVE')).a"):
+        with pytest.raises(DataSkipError, match=r"calls \w+.*does not do for an index"):
+            table.create_index(MinMax(sql))
+    assert table.create_index(MinMax("xpath_string(x, 'a')")).files_collected == 1
+    lake.file("1.parquet", {"x": ["<a>2</a>"]})
+    assert table.refresh().files_collected == 1
+    lake.check("xpath_string(x, 'a') = '2'", read=["1.parquet"])
