@@ -6,7 +6,7 @@ import io
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
@@ -16,8 +16,10 @@ import pytest
 from deltalake import DeltaTable
 
 from data_skip import DataSkipError, MinMax
+from data_skip.building.remote_files import RemoteFiles
 from data_skip.store import FileKey
 from data_skip.store.sizes import refuse_large
+from data_skip.store.storage_options import storage_options
 from tests.support import Lake
 from tests.test_security import Forged, forged, rewritten
 
@@ -163,3 +165,59 @@ def test_what_no_refresh_evaluates_is_no_index(lake: Lake) -> None:
     lake.file("1.parquet", {"x": ["<a>2</a>"]})
     assert table.refresh().files_collected == 1
     lake.check("xpath_string(x, 'a') = '2'", read=["1.parquet"])
+
+
+class Told:
+    """Hadoop, of which some keys are set, and one file system is made."""
+
+    def __init__(self, file_system: str = "org.apache.hadoop.fs.s3a.S3AFileSystem", **keys: str) -> None:
+        self.file_system = file_system
+        self._keys = {f"fs.s3a.{key.replace('__', '.')}": value for key, value in keys.items()}
+
+    def told(self, _: str, keys: Iterable[str], secrets: Iterable[str]) -> dict[str, Any]:
+        asked = {*keys, *secrets}
+        told = {"set": {key: value for key, value in self._keys.items() if key in asked}, "overrides": {}}
+        return {**told, "file_system": self.file_system}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "endpoint", "leads"),
+    [
+        ("AWS_ENDPOINT_URL_S3", "http://two:9000", "http://one:9000", True),
+        ("aws_endpoint_url_s3", "http://two:9000", "", True),
+        ("AWS_ENDPOINT_URL", "http://two:9000", "", True),
+        ("AWS_ENDPOINT_URL_S3", "http://one:9000/", "http://one:9000", False),
+        ("AWS_ENDPOINT_URL", "http://one:9000", "http://one:9000/", False),
+        ("AWS_ENDPOINT_URL_DYNAMODB", "http://two:9000", "http://one:9000", False),
+        ("AWS_REGION", "eu-west-1", "http://one:9000", False),
+    ],
+)
+def test_the_environment_of_the_driver_may_lead_elsewhere(
+    name: str, value: str, endpoint: str, leads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """deltalake heeds it, even where Hadoop says another endpoint: then Hadoop is not asked whether there is a later version there."""
+    keys = {"endpoint": endpoint, "path__style__access": "true"} if endpoint else {}
+    told: Any = Told(**keys)
+    assert storage_options("s3a://bucket/a", told).of_hadoop
+    monkeypatch.setenv(name, value)
+    found = storage_options("s3a://bucket/a", told)
+    assert (found.say_where, found.of_hadoop) == (leads, not leads)
+    opened = RemoteFiles("s3a://bucket/a", found, {"s3a://bucket/a/x": 10})
+    if leads:
+        with pytest.raises(OSError, match=name):
+            opened.opened("s3a://bucket/a/x")
+
+
+@pytest.mark.parametrize(
+    ("told", "surely"),
+    [
+        (Told(), True),
+        (Told("alluxio.hadoop.ShimFileSystem"), False),
+        (Told(s3__client__factory__impl="org.apache.hadoop.fs.s3a.DefaultS3ClientFactory"), True),
+        (Told(s3__client__factory__impl="users.Clients"), False),
+    ],
+)
+def test_another_file_system_may_find_other_files(told: Any, surely: bool) -> None:
+    """Tasks would read by deltalake what the store has of that name, and Spark what its file system makes of it."""
+    found = storage_options("s3a://bucket/a", told)
+    assert found.of_hadoop == surely and not found.say_where
