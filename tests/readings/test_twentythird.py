@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import threading
@@ -17,11 +18,13 @@ from deltalake import DeltaTable
 
 from data_skip import DataSkipError, MinMax
 from data_skip.building.remote_files import RemoteFiles
-from data_skip.store import FileKey
+from data_skip.store import FileKey, guard
+from data_skip.store.definition import Definition
 from data_skip.store.sizes import refuse_large
+from data_skip.store.snapshot import definition_field
 from data_skip.store.storage_options import storage_options
 from tests.support import Lake
-from tests.test_security import Forged, forged, rewritten
+from tests.test_security import READER, RECORD, TREE, Forged, added, forged, rewritten
 
 __all__ = ["forged"]  # a fixture
 
@@ -65,6 +68,49 @@ def test_checkpoints_that_name_further_files(forged: Forged, where: str) -> None
         commit.unlink()
     assert len(DeltaTable(forged.store.location).file_uris()) == 2
     forged.refused("names further files")
+
+
+@pytest.mark.parametrize("text", ["DEEP", '{"numRecords":1,"minValues":{"path":DEEP}}', '"' + "DEEP", '{"a":DEEP}" x'])
+@pytest.mark.parametrize("how", ["plain", "escaped", "twice", "in one line", "checkpoint"])
+def test_deep_statistics(forged: Forged, text: str, how: str) -> None:
+    """They are a text in a commit, whose brackets did not count, and deltalake parses them: of a hundred thousand the process ended."""
+    statistics = text.replace("DEEP", "[" * 200 + "]" * 200)
+    action = added("x.parquet")
+    action["add"]["stats"] = statistics
+    commit = json.dumps(action)
+    if how == "escaped":
+        commit = commit.replace("[", "\\u005b").replace("stats", "\\u0073tats")
+    if how == "twice":
+        commit = commit.replace('"stats"', '"stats": "{}", "stats"')[:-1] + ', "add": null}'
+    if how == "in one line":
+        commit = '{"metaData": null} ' + commit
+    forged.commit(commit)
+    if how == "checkpoint":
+        forged.commit({"add": action["add"] | {"stats": '{"numRecords":1}'}})
+        next(forged.log.glob(f"{2:020}.json")).write_text('{"commitInfo":{}}')
+        DeltaTable(forged.store.location).create_checkpoint()
+        path = next(forged.log.glob("*.checkpoint.parquet"))
+        rows = pq.read_table(path)
+        actions = rows.to_pylist()
+        for found in actions:
+            if found["add"]:
+                found["add"]["stats"] = statistics
+        pq.write_table(pa.Table.from_pylist(actions, rows.schema), path)
+    forged.refused("nested more than")
+
+
+def test_text_in_a_definition_may_have_brackets(forged: Forged) -> None:
+    definition = Definition("MinMax", ("x RLIKE '" + "[" * 300 + "'",), {}, 1, (TREE,), READER)
+    forged.store.append([FileKey("b", 10, 1)], [1], {definition_field("min_max__y", RECORD, definition): pa.array([{"min": 1}], RECORD)})
+    assert set(forged.read()) == {"min_max__x", "min_max__y"}
+
+
+def test_commits_of_very_many_parts(forged: Forged, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_MOST_PARTS", 1000)
+    forged.commit({"commitInfo": {"x": [1] * 500}}, {"commitInfo": {"x": "," * 5000}})
+    assert forged.read() is not None
+    forged.commit({"commitInfo": {"x": [1] * 1500}})
+    forged.refused("parts, at most")
 
 
 @pytest.mark.parametrize("name", ["a", "a.b", "a.b.c", ".a"])
