@@ -171,6 +171,9 @@ FOREIGN = {
     "concat(x, ST_AsText(ST_GeomFromKML('<a/>')))": "calls st_geomfromkml of other XML",
     "RS_NumBands(RS_MapAlgebra(x, 'D', 'out = 1;'))": "calls rs_mapalgebra",
     "ExpandAddress(x)[0]": "calls expandaddress",
+    "concat(x, '${env:PATH}')": "stands for something",
+    "concat(x, if('${spark.sql.session.timeZone}' < 'M', 'a', 'b'))": "stands for something",
+    "concat(x, '${system:java.version}')": "stands for something",
 }
 OWN = (
     "from_json(x, 'a INT').a",
@@ -179,6 +182,7 @@ OWN = (
     "from_csv(x, schema_of_csv('1,2'))._c0",
     "variant_get(parse_json(x), '$.a', 'int')",
     "xpath_string(x, 'a/b')",
+    "x RLIKE 'a${2}$'",
     "xpath_string(CAST(s.x AS STRING), 'a')",
     "xpath_string(s['x'], 'a')",
     "ST_X(ST_GeomFromGML(x))",

@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.internal.VariableSubstitution;
 
 /** Expressions that stand in an index, and which somebody else may have written there. */
 public final class Foreign {
@@ -48,6 +49,8 @@ public final class Foreign {
 
   /** Why one may not be analysed, let alone evaluated; "" where it may. It is parsed, and nothing in it is looked up. */
   public static String whyNotEvaluated(SparkSession session, String sql) throws Exception {
+    // Spark's parser does so before anything else: by settings, some of which are secret, the environment, and properties of Java.
+    if (!new VariableSubstitution().substitute(sql).equals(sql)) return "holds a ${...}, which stands for something of this session";
     ArrayDeque open = new ArrayDeque();
     try {
       open.add(session.sessionState().sqlParser().parseExpression(sql));
@@ -73,7 +76,9 @@ public final class Foreign {
     int count = call.arguments().size();
     Integer most = (Integer) BEFORE_OPTIONS.get(name);
     if (REFUSED.contains(name) || (most != null && count > most.intValue())) return "calls " + name;
-    if (OF_XML.contains(name) && count > 0 && !isColumn((Expression) call.arguments().head())) return "calls " + name + " of other XML than a column's";
+    if (OF_XML.contains(name) && count > 0 && !isColumn((Expression) call.arguments().head())) {
+      return "calls " + name + " of other XML than a column's";
+    }
     Integer place = (Integer) OF_TYPES.get(name);
     if (place != null && count > place.intValue() && !isType((Expression) call.arguments().apply(place.intValue()))) {
       return "calls " + name + " with a type that may name a class";
