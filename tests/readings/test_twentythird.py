@@ -182,7 +182,7 @@ OWN = (
     "from_csv(x, schema_of_csv('1,2'))._c0",
     "variant_get(parse_json(x), '$.a', 'int')",
     "xpath_string(x, 'a/b')",
-    "x RLIKE 'a${2}$'",
+    "x RLIKE 'a{2}$'",
     "xpath_string(CAST(s.x AS STRING), 'a')",
     "xpath_string(s['x'], 'a')",
     "ST_X(ST_GeomFromGML(x))",
