@@ -19,6 +19,7 @@ from deltalake import DeltaTable
 from data_skip import DataSkipError, MinMax
 from data_skip.building.remote_files import RemoteFiles
 from data_skip.store import FileKey, guard
+from data_skip.store.commit import Commit, retried
 from data_skip.store.definition import Definition
 from data_skip.store.sizes import refuse_large
 from data_skip.store.snapshot import definition_field
@@ -271,3 +272,35 @@ def test_another_file_system_may_find_other_files(told: Any, surely: bool) -> No
     """Tasks would read by deltalake what the store has of that name, and Spark what its file system makes of it."""
     found = storage_options("s3a://bucket/a", told)
     assert found.of_hadoop == surely and not found.say_where
+
+
+PUT = "Error performing PUT http://127.0.0.1:9/b/t/_delta_log/00000000000000000005.json in 1.0s"
+PART = "Error performing PUT http://127.0.0.1:9/b/t/part-00000.parquet in 1.0s"
+STATUS = "Server returned non-2xx status code\n   \x1b[31m\u21b3\x1b[0m "
+
+
+@pytest.mark.parametrize(
+    ("error", "known"),
+    [
+        (f"Generic S3 error {PUT} - HTTP error error sending request operation timed out", False),
+        (f"Generic S3 error {PUT}, after 1 retries - {STATUS}504 Gateway Timeout", False),
+        (f"Generic S3 error {PUT} - {STATUS}408 Request Timeout", False),
+        (f"Generic S3 error {PUT} - {STATUS}403 Forbidden", True),
+        (f"Generic S3 error {PUT} - {STATUS}405 Method Not Allowed", True),
+        (f"Generic S3 error {PART} - HTTP error error sending request operation timed out", True),
+        ("No space left on device (os error 28)", True),
+    ],
+)
+def test_a_commit_without_an_answer_may_be_there_later(error: str, known: bool) -> None:
+    """It was said to be known that nothing was written, while the store was about to write it."""
+
+    def nothing(_: int) -> bytes:
+        raise FileNotFoundError
+
+    def write() -> None:
+        commit.is_done_before(4)
+        raise OSError(error)
+
+    commit = Commit(nothing)
+    failed = retried(write, commit)
+    assert failed is not None and failed[1] == known
