@@ -33,10 +33,14 @@ __all__ = ["forged"]  # a fixture
 @pytest.mark.parametrize("name", ["99999999999999999999", "٩" * 20, "00000000000000000001", "09999999999999999999"])
 def test_a_checkpoint_that_deltalake_takes_for_none_hides_no_commits(forged: Forged, name: str) -> None:
     """Commits before it were not looked at, and deltalake read them: the process ended."""
+    DeltaTable(forged.store.location).create_checkpoint()
+    checkpoint = (forged.log / f"{1:020}.checkpoint.parquet").rename(forged.log / f"{name}.checkpoint.parquet")
+    if name.startswith("0000"):
+        checkpoint.write_bytes(b"")
+    (forged.log / "_last_checkpoint").unlink()
     log, deep = forged.log / f"{1:020}.json", "[" * 200 + "]" * 200
     log.write_text(f'{log.read_text()}\n{{"add":{{"path":"a","stats":{deep}}}}}')
-    (forged.log / f"{name}.checkpoint.parquet").write_bytes(b"" if name.startswith("0000") else b"x" * 100)
-    forged.refused(r"nested more than|its log Parquet")
+    forged.refused("nested more than")
 
 
 def test_an_empty_checkpoint_does_no_harm(forged: Forged) -> None:
