@@ -6,7 +6,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import entry_points
@@ -82,8 +82,7 @@ class Catalog:
     def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""
         if root not in self._stores:
-            elsewhere = [f"{_as_uri(self.index_root)}/{_folder_name(root)}"] if self.index_root else None
-            self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], self._spark)
+            self._stores[root] = places_of(root, self.index_root, self._spark)
         return self._stores[root]
 
     def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS, until: float | None = None) -> list[tuple[str, Snapshot]]:
@@ -110,6 +109,21 @@ class Catalog:
                 if wrong is not None:
                     raise wrong
         return list(found.items())
+
+
+def places_of(root: str, index_root: str | None, spark: Hadoop | None) -> Places:
+    """Where the index of the table at a root path, an escaped URI, is or would be. spark: as of Catalog."""
+    elsewhere = [f"{_as_uri(index_root.rstrip('/'))}/{_folder_name(root)}"] if index_root else None
+    return Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], spark)
+
+
+def kinds_of(wanted: Iterable[str] | None = None) -> Mapping[str, type[Index]]:
+    """The kinds of index of the core and of installed plugins, by their names.
+
+    wanted: those that matter; None: all. Plugins take half a second to load: they are not, where the core has all that matter.
+    """
+    core = _know(CORE).kinds
+    return core if wanted is not None and core.keys() >= set(wanted) else _know([*CORE, *_plugins()]).kinds
 
 
 def _folder_name(root: str) -> str:

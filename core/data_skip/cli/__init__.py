@@ -1,0 +1,1 @@
+"""The command `data-skip`: what the doors offer, from a shell."""

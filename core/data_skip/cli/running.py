@@ -1,0 +1,86 @@
+"""The Spark session of a command: started quietly, and stopped whatever comes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from importlib import import_module
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+import data_skip
+from data_skip.cli.asked import Asked
+from data_skip.cli.progress import waiting
+from data_skip.errors import DataSkipError
+from data_skip.spark.errors import SPARK_ERRORS, first_line
+from data_skip.spark.java import ensure_java
+
+_QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+_MOST_SAID = 1 << 16  # bytes of what Spark says until it has started
+
+
+@contextmanager
+def skipping(asked: Asked, command: str) -> Iterator[data_skip.Skipping]:
+    """Within, a session that skips: the one that runs in this process, or else one that ends with this. DataSkipError for none."""
+    with spark_session(asked, command) as spark:
+        found = data_skip.enable(spark, asked.index_root)
+        for module in asked.register:
+            try:
+                import_module(module).register(spark)
+            except (ImportError, AttributeError) as error:
+                raise DataSkipError(f"--register {module}: {error}; name a module with register(spark), as geo_skip or log_skip") from error
+        yield found
+
+
+@contextmanager
+def spark_session(asked: Asked, command: str) -> Iterator[Any]:
+    """Within, a Spark session, as of `skipping`."""
+    from pyspark.sql import SparkSession
+
+    if (running := SparkSession.getActiveSession()) is not None:
+        yield running
+        return
+    try:
+        ensure_java()
+    except RuntimeError as error:
+        raise DataSkipError(str(error)) from error
+    if asked.master is None or asked.master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or workers run whatever `python3` is
+    builder = SparkSession.builder.appName(f"data-skip {command}")
+    if asked.master:
+        builder = builder.master(asked.master)
+    for key, value in {**({} if asked.verbose else _QUIET), **asked.conf}.items():
+        builder = builder.config(key, value)
+    with TemporaryFile() as said, waiting("starting Spark"), nullcontext() if asked.verbose else _apart(said):
+        try:
+            spark = builder.getOrCreate()
+        except (RuntimeError, *SPARK_ERRORS) as error:
+            raise DataSkipError(f"Spark does not start: {_why(said) or first_line(error)}; --verbose shows all that it says") from error
+    try:
+        yield spark
+    finally:
+        with suppress(Exception):  # it may be gone by now
+            spark.stop()
+
+
+@contextmanager
+def _apart(file: IO[bytes]) -> Iterator[None]:
+    """Within, a process that is started writes to a file: Spark's log, and what its workers say, are no part of what a command says."""
+    own = [os.dup(stream) for stream in (1, 2)]
+    try:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+        yield
+    finally:
+        for stream, kept in zip((1, 2), own, strict=True):
+            os.dup2(kept, stream)
+            os.close(kept)
+
+
+def _why(said: IO[bytes]) -> str:
+    """Of what Spark said, the first line that names an error."""
+    said.seek(0)
+    lines = said.read(_MOST_SAID).decode(errors="replace").splitlines()
+    return next((line.strip() for line in lines if "Exception" in line or "Error" in line), "")
