@@ -42,10 +42,10 @@ from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.definition import Definition, another_reader
+from data_skip.store.delta import KEPT_HOURS
 from data_skip.store.history import Step
 
 FILES_PER_COMMIT = 100_000  # whose records the driver holds at a time
-KEPT_HOURS = 168  # for which files of old versions of an index stay, as refresh() has it
 _FEW_ROWS = 1_000  # of an index: to drop some of them is not worth a commit
 _MOST_PARTS = 100  # files of an index, of which each takes a third of a millisecond to open
 
@@ -352,7 +352,7 @@ class Table:
         """Rewrites the index with one row for each file version that is there: refresh() does so by itself once it is worth it."""
         if (snapshot := self._snapshot()) is not None:
             with _store_errors():
-                self._store.compact(dead_of(snapshot))
+                self._store.compact(snapshot.dead())
 
     def vacuum(self, hours: int = KEPT_HOURS, dry_run: bool = False) -> list[str]:
         """Deletes files of the index that no version of the last hours needs, and what writers that were killed have left; their names.
@@ -360,7 +360,6 @@ class Table:
         refresh() deletes those of old versions by itself, a week later. dry_run: only tells them. DataSkipError for less than an hour: a
         query, or another writer, may need them.
         """
-        refuse_hours(hours)
         with _store_errors():
             return self._store.vacuum(hours, dry_run)
 
@@ -449,18 +448,7 @@ class Table:
             return
         if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.parts > _MOST_PARTS:
             with _store_errors():
-                self._store.compact(dead_of(snapshot))
-
-
-def dead_of(snapshot: Snapshot) -> dict[FileKey, int]:
-    """The file versions that are gone, as DeltaStore.compact takes them."""
-    return {file: generation for file, generation in snapshot.generation_of().items() if generation % 2}
-
-
-def refuse_hours(hours: Any) -> None:
-    """DataSkipError for what is no time after which files of an index may be deleted."""
-    if isinstance(hours, bool) or not isinstance(hours, int) or hours < 1:
-        raise DataSkipError(f"hours={hours!r}: give 1 or more, since a query that runs, or another writer, may need younger files")
+                self._store.compact(snapshot.dead())
 
 
 def _refuse_no_number(files_per_commit: Any) -> None:

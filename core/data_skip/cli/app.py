@@ -159,12 +159,12 @@ def history(
             step.action,
             f"{step.rows:,}" if step.rows else "",
             ", ".join(step.indexes),
-            step.name,
+            step.name[:8],
         ]
         for step in steps
     ]
     commits = [{**asdict(step), "time": step.time and step.time.isoformat(timespec="milliseconds")} for step in steps]
-    lines = table(["version", "time", "what", "rows", "indexes", "commit"], rows, right=(0, 3))
+    lines = table(["version", "time", "what", "rows", "indexes", "commit"], rows, right=(0, 3), folded=[4])
     shown.result({"table": name, "commits": commits}, lines if rows else f"{name} has no index")
 
 
@@ -263,11 +263,6 @@ def doctor(
         raise typer.Exit(FOUND)
 
 
-def main() -> None:
-    """The entry point of the package."""
-    app()
-
-
 def _indexes(index: list[str] | None, recipe: list[str] | None) -> list[Index]:
     """The indexes that are asked for. A usage error for a text that spells none."""
     from data_skip.cli.spelling import index_of, recipe_of
@@ -294,7 +289,9 @@ def _opened(found: Skipping, asked: Asked, name: str) -> Table:
     """A table by what the user calls it: a folder of this machine is one, also where the catalog has a table of its name."""
     from data_skip.cli.offline import is_local
 
-    return found.table(f"./{name}" if "/" not in name and is_local(name) else name, **asked.reader)
+    opened = found.table(f"./{name}" if "/" not in name and is_local(name) else name, **asked.reader)
+    opened.name = name  # as it is told in reports
+    return opened
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def examine(asked: Asked, tables: list[str]) -> Iterator[Check]:
                 with skipping(asked, "doctor") as found:
                     yield Check("data-skip in the session", OK, "its classes are compiled and its rule is installed")
                     for table in tables:
-                        yield from _table(found, table)
+                        yield from _table(found, table, asked)
     except DataSkipError as error:
         yield Check("data-skip in the session", FAILED, sentence(error), "as it says")
     except Exception as error:
@@ -160,13 +160,13 @@ def _sedona(spark: Any) -> Check:
     return Check("Sedona", OK, f"not in this session (nothing needs it; {advice})")
 
 
-def _table(found: Skipping, name: str) -> Iterator[Check]:
+def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
     """Whether a table can be read, and its index read and written, with the credentials that there are."""
     try:
-        table = found.table(name)
+        table = found.table(name, **asked.reader)
         yield Check(f"{name}: data", OK, f"{len(table.files()):,} files at {table.root}")
     except DataSkipError as error:
-        yield Check(f"{name}: data", FAILED, sentence(error), "mend the path, the rights or the credentials (Spark's own; --conf)")
+        yield Check(f"{name}: data", FAILED, sentence(error), "mend the path, --format, rights or credentials (Spark's own, by --conf)")
         return
     store = found.catalog.store(table.root)
     try:

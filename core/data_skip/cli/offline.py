@@ -7,15 +7,18 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from data_skip.errors import DataSkipError
 from data_skip.planning.catalog import kinds_of, places_of
-from data_skip.planning.decide import usable
 from data_skip.store import FileKey, Places, Snapshot, StoreError
+from data_skip.store.delta import KEPT_HOURS
 from data_skip.store.history import Step
-from data_skip.table import KEPT_HOURS, Description, dead_of, refuse_hours
+
+if TYPE_CHECKING:
+    from data_skip.table import Description
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!~*'():@&=+$,;/")  # in the path of a Java URI
 _CHOOSING = {"pathglobfilter", "modifiedbefore", "modifiedafter"}  # options of readers that leave files out
@@ -32,6 +35,9 @@ class LocalTable:
 
     def describe(self) -> Description:
         """As Table.describe. DataSkipError where the index cannot be read, and where its reader leaves out files by options."""
+        from data_skip.planning.decide import usable  # these know Spark, which takes long to import
+        from data_skip.table import Description
+
         try:
             snapshot = self._store.snapshot()
             records = snapshot.records(snapshot.definitions) if snapshot else {}
@@ -54,13 +60,12 @@ class LocalTable:
         """As Table.compact."""
         try:
             if (snapshot := self._store.snapshot()) is not None:
-                self._store.compact(dead_of(snapshot))
+                self._store.compact(snapshot.dead())
         except StoreError as error:
             raise DataSkipError(str(error)) from error
 
     def vacuum(self, hours: int = KEPT_HOURS, dry_run: bool = False) -> list[str]:
         """As Table.vacuum."""
-        refuse_hours(hours)
         try:
             return self._store.vacuum(hours, dry_run)
         except StoreError as error:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from tempfile import TemporaryFile
 from typing import IO, Any
+
+from pyspark.sql import SparkSession
 
 import data_skip
 from data_skip.cli.asked import Asked
@@ -16,8 +20,10 @@ from data_skip.cli.progress import waiting
 from data_skip.errors import DataSkipError
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.java import ensure_java
+from data_skip.spark.starting import start
 
 _QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+_STOP_SECONDS = 20.0
 _MOST_SAID = 1 << 16  # bytes of what Spark says until it has started
 
 
@@ -37,8 +43,6 @@ def skipping(asked: Asked, command: str) -> Iterator[data_skip.Skipping]:
 @contextmanager
 def spark_session(asked: Asked, command: str) -> Iterator[Any]:
     """Within, a Spark session, as of `skipping`."""
-    from pyspark.sql import SparkSession
-
     if (running := SparkSession.getActiveSession()) is not None:
         yield running
         return
@@ -48,21 +52,23 @@ def spark_session(asked: Asked, command: str) -> Iterator[Any]:
         raise DataSkipError(str(error)) from error
     if asked.master is None or asked.master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # or workers run whatever `python3` is
-    builder = SparkSession.builder.appName(f"data-skip {command}")
-    if asked.master:
-        builder = builder.master(asked.master)
-    for key, value in {**({} if asked.verbose else _QUIET), **asked.conf}.items():
-        builder = builder.config(key, value)
+    logging.getLogger("SQLQueryContextLogger").disabled = not asked.verbose  # errors with Java's stack, as JSON
     with TemporaryFile() as said, waiting("starting Spark"), nullcontext() if asked.verbose else _apart(said):
         try:
-            spark = builder.getOrCreate()
+            spark = start(f"data-skip {command}", asked.master, {**({} if asked.verbose else _QUIET), **asked.conf})
         except (RuntimeError, *SPARK_ERRORS) as error:
             raise DataSkipError(f"Spark does not start: {_why(said) or first_line(error)}; --verbose shows all that it says") from error
     try:
         yield spark
     finally:
-        with suppress(Exception):  # it may be gone by now
-            spark.stop()
+        stopping = threading.Thread(target=_stop, args=(spark,), daemon=True)  # this thread may be waiting for an answer, if it was stopped
+        stopping.start()
+        stopping.join(_STOP_SECONDS)  # with this process Spark ends, too
+
+
+def _stop(spark: Any) -> None:
+    with suppress(Exception):  # it may be gone by now
+        spark.stop()
 
 
 @contextmanager

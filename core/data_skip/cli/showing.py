@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import traceback
 import warnings
@@ -31,22 +32,22 @@ class Shown:
         else:
             from rich.console import Console
 
-            console = Console(markup=False, highlight=False, emoji=False)
-            console.print(text, width=None if console.is_terminal else _WIDE)
+            width = None if sys.stdout.isatty() else _WIDE
+            Console(markup=False, highlight=False, emoji=False, width=width).print(text)
 
     def note(self, text: str) -> None:
         """Something besides the result."""
         print(text, file=sys.stderr, flush=True)
 
 
-def table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> object:
-    """A table of rich; right: the columns of numbers."""
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), folded: Sequence[int] = ()) -> object:
+    """A table of rich; right: the columns of numbers, folded: those that may take several lines."""
     from rich.table import Table
     from rich.text import Text
 
     made = Table(box=None, pad_edge=False, header_style="bold")
     for i, title in enumerate(titles):
-        made.add_column(Text(title), justify="right" if i in right else "left", overflow="fold")
+        made.add_column(Text(title), justify="right" if i in right else "left", overflow="fold", no_wrap=i not in folded)
     for row in rows:
         made.add_row(*map(Text, row))
     return made
@@ -56,7 +57,7 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
 def telling(as_json: bool, debug: bool) -> Iterator[Shown]:
     """Within, a command runs: what goes wrong is said in one sentence, and ends it with its exit code. debug: with Python's trace."""
     shown = Shown(as_json)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _logs():
         warnings.showwarning = _warned  # type: ignore[assignment]
         try:
             yield shown
@@ -84,7 +85,23 @@ def sentence(error: Exception) -> str:
         text = f"Spark: {first_line(error)}"
     else:
         text = f"{type(error).__name__}: {error}; --debug shows where"
+    if "[UNRESOLVED_ROUTINE]" in text:
+        text += "; the functions of a plugin are there with --register, as --register log_skip"
     return " ".join(text.split())
+
+
+@contextmanager
+def _logs() -> Iterator[None]:
+    """Within, what data-skip logs is shown in a line each, and what py4j logs, with its stack, when it is stopped, is not."""
+    handler = logging.Handler()
+    handler.addFilter(lambda record: record.name.partition(".")[0] == "data_skip")
+    vars(handler)["emit"] = lambda record: _say(record.levelname.lower(), record.getMessage())
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
 
 
 def _failed(shown: Shown, text: str, debug: bool) -> None:
@@ -92,7 +109,7 @@ def _failed(shown: Shown, text: str, debug: bool) -> None:
         traceback.print_exc()
     if shown.as_json:
         print(json.dumps({"error": text}, indent=2))
-    shown.note(f"error: {text}")
+    _say("error", text)
 
 
 def _warned(message: Warning | str, category: type[Warning], *_: Any) -> None:
@@ -100,4 +117,8 @@ def _warned(message: Warning | str, category: type[Warning], *_: Any) -> None:
     from data_skip.errors import DataSkipWarning
 
     if issubclass(category, DataSkipWarning):
-        print(f"warning: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
+        _say("warning", str(message))
+
+
+def _say(kind: str, text: str) -> None:
+    print(f"{kind}: {' '.join(text.split())}", file=sys.stderr, flush=True)

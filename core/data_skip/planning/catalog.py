@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import entry_points
+from os.path import isdir
 from posixpath import basename, dirname
 from types import ModuleType
 from urllib.parse import quote, unquote
 
-from data_skip.building.lifting import is_local, local_path
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
 from data_skip.index import Index
@@ -147,7 +147,7 @@ def _candidates(path: str) -> Iterator[tuple[str, bool]]:
     path = path.rstrip("/")
     yield path, True
     is_part = "=" in basename(path) or "." in basename(path)
-    if "=" not in basename(path) and is_local(path) and local_path(path).is_dir():
+    if "=" not in basename(path) and path.startswith("file:") and isdir(unquote(path.removeprefix("file:"))):
         return  # no file, and no partition: above it others may write, as in /tmp
     path = dirname(path)
     yield path, is_part

@@ -50,6 +50,7 @@ from data_skip.store.storage_options import Hadoop
 
 _BEGINNING = 1 << 16  # bytes
 _TRIED = b"data-skip doctor"
+KEPT_HOURS = 168  # for which files of old versions stay, unless another time is asked for
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
@@ -339,6 +340,8 @@ class DeltaStore:
 
         The names of these files, below the place of the index. Everything in its folder counts.
         """
+        if isinstance(hours, bool) or not isinstance(hours, int) or hours < 1:
+            raise StoreError(f"hours={hours!r}: give 1 or more, since a query that runs, or another writer, may need younger files")
         found: dict[str, None] = {}  # in order
 
         def once(_: Commit) -> None:
