@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -44,6 +44,7 @@ Recipes = Annotated[
 ]
 FilesPerCommit = Annotated[int, typer.Option(min=1, help="So many files are committed at a time.")]
 _PER_COMMIT = 100_000
+Result = TypeVar("Result")
 
 
 def _command(*groups: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -93,8 +94,7 @@ def create(
     wanted = _indexes(index, recipe)
     with _session(asked, "create") as found:
         opened = _opened(found, asked, name)
-        with _progress(found, f"indexing {name}"):
-            report = opened.create_index(*wanted, files_per_commit=files_per_commit)
+        report = _done(found, f"indexing {name}", lambda: opened.create_index(*wanted, files_per_commit=files_per_commit))
     shown.result(asdict(report), str(report))
 
 
@@ -111,8 +111,7 @@ def ensure(
     wanted = _indexes(index, recipe)
     with _session(asked, "ensure") as found:
         opened = _opened(found, asked, name)
-        with _progress(found, f"indexing {name}"):
-            done = opened.ensure_index(*wanted, files_per_commit=files_per_commit)
+        done = _done(found, f"indexing {name}", lambda: opened.ensure_index(*wanted, files_per_commit=files_per_commit))
     shown.result(asdict(done), str(done))
 
 
@@ -121,8 +120,7 @@ def refresh(asked: Asked, shown: Shown, name: TableName, files_per_commit: Files
     """Brings all indexes of a table up to date: reads files that are new or have changed."""
     with _session(asked, "refresh") as found:
         opened = _opened(found, asked, name)
-        with _progress(found, f"indexing {name}"):
-            report = opened.refresh(files_per_commit=files_per_commit)
+        report = _done(found, f"indexing {name}", lambda: opened.refresh(files_per_commit=files_per_commit))
     shown.result(asdict(report), str(report))
 
 
@@ -205,7 +203,7 @@ def files(
     """Lists the files that a query with this WHERE would read, a URI each line. Nothing is read."""
     with _session(asked, "files") as found:
         opened = _opened(found, asked, name)
-        read, total = opened.files(where), len(opened.files())
+        read, total = _done(found, "looking", lambda: opened.files(where)), len(opened.files())
     shown.note(f"{len(read):,} of {total:,} files would be read")
     if read or asked.as_json:
         shown.result({"table": name, "where": where, "files_total": total, "files_read": len(read), "files": read}, "\n".join(read))
@@ -229,8 +227,7 @@ def query(
     with _session(asked, "query") as found:
         for name, path in pairs("--view", view or ()).items():
             _opened(found, asked, path).read().createOrReplaceTempView(f"`{name.replace('`', '``')}`")
-        with _progress(found, "running the query"):
-            compared = compare(found, text, repeats)
+        compared = _done(found, "running the query", lambda: compare(found, text, repeats))
         said = str(compared.report)  # which Spark is asked for
     shown.result(compared.as_json(), compared.as_table())
     if report:
@@ -306,9 +303,10 @@ def _perhaps_without_spark(asked: Asked, command: str, name: str) -> Iterator[Ta
         yield _opened(found, asked, name)
 
 
-@contextmanager
-def _progress(found: Skipping, title: str) -> Iterator[None]:
+def _done(found: Skipping, title: str, work: Callable[[], Result]) -> Result:
+    """What some work of Spark's gives. It is shown how far it is, and functions of plugins are there where it needs them."""
     from data_skip.cli.progress import progress
+    from data_skip.cli.running import with_functions
 
     with progress(found.spark, title):
-        yield
+        return with_functions(found, work)

@@ -70,7 +70,7 @@ class Asked:
     @property
     def needs_spark(self) -> bool:
         """Whether something is asked that Spark alone understands."""
-        return bool(self.by_spark or self.master or self.conf)
+        return bool(self.by_spark or self.master or self.conf or self.option)
 
 
 def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from data_skip.errors import DataSkipError
 from data_skip.planning.catalog import kinds_of, places_of
-from data_skip.store import FileKey, Places, Snapshot, StoreError
+from data_skip.store import FileKey, Places, StoreError
 from data_skip.store.delta import KEPT_HOURS
 from data_skip.store.history import Step
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from data_skip.table import Description
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!~*'():@&=+$,;/")  # in the path of a Java URI
-_CHOOSING = {"pathglobfilter", "modifiedbefore", "modifiedafter"}  # options of readers that leave files out
 
 
 class LocalTable:
@@ -34,7 +33,7 @@ class LocalTable:
         self._store: Places = places_of(self.root, index_root, None)
 
     def describe(self) -> Description:
-        """As Table.describe. DataSkipError where the index cannot be read, and where its reader leaves out files by options."""
+        """As Table.describe of a table that is read without options which choose files."""
         from data_skip.planning.decide import usable  # these know Spark, which takes long to import
         from data_skip.table import Description
 
@@ -43,7 +42,7 @@ class LocalTable:
             records = snapshot.records(snapshot.definitions) if snapshot else {}
         except StoreError as error:
             raise DataSkipError(str(error)) from error
-        keys = self._files(snapshot)
+        keys = set(_listed(self._folder, ""))
         if snapshot is None:
             return Description(self.name, self._store.location, None, len(keys), 0, [])
         live = np.array([file in keys for file in snapshot.files], dtype=bool) & snapshot.recorded
@@ -78,14 +77,6 @@ class LocalTable:
         except StoreError as error:
             raise DataSkipError(str(error)) from error
 
-    def _files(self, snapshot: Snapshot | None) -> set[FileKey]:
-        """The files that Spark would list, by the rules of its listings."""
-        readers = [definition.reader["options"] for definition in snapshot.definitions.values()] if snapshot else []
-        options = {key.lower(): value for reader in readers for key, value in reader.items()}
-        if chosen := _CHOOSING & options.keys():
-            raise DataSkipError(f"{self.name} is read with {chosen.pop()}, by which Spark alone chooses files: add --spark")
-        return set(_listed(self._folder, "", options.get("recursivefilelookup", "").lower() == "true"))
-
 
 def is_local(name: str) -> bool:
     """Whether a name is that of a folder of this machine."""
@@ -106,14 +97,15 @@ def _stays(letter: str) -> bool:
     return letter in _PLAIN if letter.isascii() else unicodedata.category(letter) not in ("Zs", "Zl", "Zp", "Cc")
 
 
-def _listed(folder: Path, prefix: str, recursive: bool) -> Iterator[FileKey]:
+def _listed(folder: Path, prefix: str) -> Iterator[FileKey]:
+    """The files that Spark lists: those of the folder and of its partitions."""
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
             if name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_"):
                 continue
             if entry.is_dir():
-                if recursive or "=" in name:
-                    yield from _listed(Path(entry.path), f"{prefix}{escaped(name)}/", recursive)
+                if "=" in name:
+                    yield from _listed(Path(entry.path), f"{prefix}{escaped(name)}/")
             elif (status := entry.stat()).st_size:
                 yield FileKey(prefix + escaped(name), status.st_size, status.st_mtime_ns // 1_000_000)

@@ -6,22 +6,24 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from pyspark.sql import SparkSession
 
 import data_skip
 from data_skip.cli.asked import Asked
 from data_skip.cli.progress import waiting
+from data_skip.cli.spelling import plugin_packages
 from data_skip.errors import DataSkipError
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.java import ensure_java
 from data_skip.spark.starting import start
 
+Result = TypeVar("Result")
 _QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 _STOP_SECONDS = 20.0
 _MOST_SAID = 1 << 16  # bytes of what Spark says until it has started
@@ -38,6 +40,22 @@ def skipping(asked: Asked, command: str) -> Iterator[data_skip.Skipping]:
             except (ImportError, AttributeError) as error:
                 raise DataSkipError(f"--register {module}: {error}; name a module with register(spark), as geo_skip or log_skip") from error
         yield found
+
+
+def with_functions(found: data_skip.Skipping, work: Callable[[], Result]) -> Result:
+    """What some work gives; where it names a function that Spark does not know, with the functions of installed plugins.
+
+    To register them takes seconds, and few commands need them. The work has done nothing when Spark says so.
+    """
+    try:
+        return work()
+    except (DataSkipError, *SPARK_ERRORS) as error:
+        if "[UNRESOLVED_ROUTINE]" not in str(error):
+            raise
+    for package in plugin_packages():
+        if callable(register := getattr(package, "register", None)):
+            register(found.spark)
+    return work()
 
 
 @contextmanager

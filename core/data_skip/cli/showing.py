@@ -58,6 +58,7 @@ def telling(as_json: bool, debug: bool) -> Iterator[Shown]:
     """Within, a command runs: what goes wrong is said in one sentence, and ends it with its exit code. debug: with Python's trace."""
     shown = Shown(as_json)
     with warnings.catch_warnings(), _logs():
+        warnings.simplefilter("always")
         warnings.showwarning = _warned  # type: ignore[assignment]
         try:
             yield shown
@@ -86,13 +87,13 @@ def sentence(error: Exception) -> str:
     else:
         text = f"{type(error).__name__}: {error}; --debug shows where"
     if "[UNRESOLVED_ROUTINE]" in text:
-        text += "; the functions of a plugin are there with --register, as --register log_skip"
+        text += "; functions of your own are there with --register MODULE"
     return " ".join(text.split())
 
 
 @contextmanager
 def _logs() -> Iterator[None]:
-    """Within, what data-skip logs is shown in a line each, and what py4j logs, with its stack, when it is stopped, is not."""
+    """Within, what data-skip logs is shown in a line each, and what PySpark logs, with its stack, when it is stopped, is not."""
     handler = logging.Handler()
     handler.addFilter(lambda record: record.name.partition(".")[0] == "data_skip")
     vars(handler)["emit"] = lambda record: _say(record.levelname.lower(), record.getMessage())

@@ -9,10 +9,12 @@ import ast
 import difflib
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import signature
+from types import ModuleType
 from typing import Any
 
 from data_skip.index import Index
@@ -49,16 +51,15 @@ def recipe_of(text: str) -> list[Index]:
 
 def _recipes() -> dict[str, Callable[..., list[Index]]]:
     """By the names of plugins' packages, without the end `_skip`."""
-    packages = {point.module.partition(".")[0] for point in entry_points(group="data_skip.plugins")}
-    found = {}
-    for package in sorted(packages):
-        try:
-            recipe = getattr(import_module(package), "recipe", None)
-        except Exception:  # the catalog warns of it
-            continue
-        if callable(recipe):
-            found[package.removesuffix("_skip")] = recipe
-    return found
+    found = {package.__name__.removesuffix("_skip"): getattr(package, "recipe", None) for package in plugin_packages()}
+    return {name: recipe for name, recipe in found.items() if callable(recipe)}
+
+
+def plugin_packages() -> Iterator[ModuleType]:
+    """The packages of installed plugins, by their names."""
+    for package in sorted({point.module.partition(".")[0] for point in entry_points(group="data_skip.plugins")}):
+        with suppress(Exception):  # the catalog warns of it
+            yield import_module(package)
 
 
 def _nearest(name: str, kinds: Iterable[str]) -> str:
