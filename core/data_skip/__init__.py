@@ -86,6 +86,7 @@ if not TYPE_CHECKING:
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})
 
+
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext data_skip`: from then on there is `%%skipping`, which runs the SQL of a cell and shows its rows and what was skipped."""
     from data_skip.notebook import register

@@ -104,6 +104,10 @@ class Ensured:
         parts = (("created", self.created), ("refreshed", self.refreshed))
         return "\n".join(f"{done} {report}" for done, report in parts if report is not None)
 
+    def _repr_html_(self) -> str:
+        parts = (("created", self.created), ("refreshed", self.refreshed))
+        return html.shown(*(html.joined([html.line(done), report.as_html()]) for done, report in parts if report is not None))
+
 
 class IndexExistsError(DataSkipError):
     """What was to be created is there already, perhaps by another writer."""
