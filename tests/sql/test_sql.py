@@ -347,12 +347,14 @@ def test_where_skipping_is_off(ask: Ask, weather: Lake, spark: SparkSession) -> 
         assert len(ask("CALL data_skip.refresh({})")) == 1
 
 
-def test_the_blocks_of_the_documentation_run(spark: SparkSession, skipping: Skipping, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [DOCUMENTATION, DOCUMENTATION.parents[1] / "README.md"], ids=lambda path: path.name)
+def test_the_blocks_of_the_documentation_run(spark: SparkSession, skipping: Skipping, tmp_path: Path, text: Path) -> None:
     folder = tmp_path / "data" / "weather"
     write_weather(folder, count=4)
     for path in folder.rglob("*.parquet"):
         aged(path)
-    blocks = re.findall(r"```sql\n(.*?)```", DOCUMENTATION.read_text("utf-8"), re.S)
+    spark.read.parquet(str(folder)).where("temp > 101").count()
+    blocks = re.findall(r"```sql\n(CALL.*?|SELECT m\..*?)```", re.sub(" +--.*", "", text.read_text("utf-8")), re.S)
     statements = [sql.strip() for block in blocks for sql in block.split(";") if sql.strip()]
     found = {sql: spark.sql(sql.replace("data/weather", str(folder))).collect() for sql in statements}
     assert all(found.values()), [sql for sql, rows in found.items() if not rows]
