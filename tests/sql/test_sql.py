@@ -359,7 +359,7 @@ def test_the_blocks_of_the_documentation_run(spark: SparkSession, skipping: Skip
     found = {sql: spark.sql(sql.replace("data/weather", str(folder))).collect() for sql in statements}
     assert all(found.values()), [sql for sql, rows in found.items() if not rows]
     (report,) = found[next(sql for sql in statements if "data_skip_report" in sql)]
-    assert 0 < report.files_read < report.files_total
+    assert 0 < report.files_read <= report.files_total  # of the README the query before there was an index
 
 
 def test_rows_are_told_once_a_scan_and_anew_for_the_next_query(
