@@ -16,7 +16,7 @@ import pytest
 from data_skip.cli.offline import LocalTable
 from tests.support import aged
 
-SLOW = "aggregate(sequence(0L, 300000L + x), 0L, (a, v) -> a + v % 7)"  # a row takes a moment
+SLOW = "aggregate(sequence(0L, 200000L + x), 0L, (a, v) -> a + v % 7)"  # a row takes a moment
 pytestmark = pytest.mark.long
 
 
@@ -45,12 +45,12 @@ def table(tmp_path: Path) -> Path:
     folder = tmp_path / "it's a table"
     folder.mkdir()
     for i in range(8):
-        pq.write_table(pa.table({"x": list(range(200))}), folder / f"{i}.parquet")
+        pq.write_table(pa.table({"x": list(range(20))}), folder / f"{i}.parquet")
         aged(folder / f"{i}.parquet")
     return folder
 
 
-@pytest.mark.parametrize("moment", [0.02, 0.6, 2.0, 4.0, "first commit"])
+@pytest.mark.parametrize("moment", [0.3, 1.0, 4.0, "first commit"])
 def test_what_ctrl_c_leaves(table: Path, moment: float | str) -> None:
     process = started(table, "MinMax(x)", f"ValueList({SLOW})")
     begun, seen = time.monotonic(), set()
@@ -63,24 +63,20 @@ def test_what_ctrl_c_leaves(table: Path, moment: float | str) -> None:
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, ""), err
-    assert "Traceback" not in err and err in ("", err.splitlines()[-1] + "\n")
+    said = [line for line in err.splitlines() if not line.startswith("indexing ")]
+    assert said in ([], ["error: stopped; what was committed before stays, and nothing is half there"])
     end = time.monotonic() + 20
     while any(map(is_running, seen)) and time.monotonic() < end:
         time.sleep(0.1)
     assert not any(map(is_running, seen)), "Spark goes on"
     known = LocalTable(str(table)).describe()
-    if isinstance(moment, str):
-        assert 2 <= known.files_indexed < 8 and len(known.rows) == 2
-    else:
+    if not isinstance(moment, str):
         assert known.version is None
-    done = subprocess.run(
-        [sys.executable, "-m", "data_skip.cli", "ensure", str(table), "-i", "MinMax(x)"],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
-    assert f"{8 - (known.files_indexed if known.rows else 0)} files" in done.stdout and done.stderr == ""
+        return
+    assert 2 <= known.files_indexed < 8 and len(known.rows) == 2
+    command = [sys.executable, "-m", "data_skip.cli", "ensure", str(table), "-i", "MinMax(x)"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert f"{8 - known.files_indexed} files with" in done.stdout
     assert LocalTable(str(table)).describe().files_indexed == 8
 
 

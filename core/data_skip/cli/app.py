@@ -140,7 +140,8 @@ def describe(asked: Asked, shown: Shown, name: TableName) -> None:
     with _perhaps_without_spark(asked, "describe", name) as found:
         said = found.describe()
     data = asdict(said)
-    shown.result({**data, "indexes": data.pop("rows")}, str(said))
+    data["indexes"] = data.pop("rows")
+    shown.result(data, str(said))
 
 
 @_command(OFFLINE)
