@@ -9,22 +9,24 @@ spark.sql("SELECT max(temp) FROM parquet.`data/weather` WHERE temp > 101 AND cit
 print(skipping.report())
 """
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from data_skip.building.index_report import IndexReport
-from data_skip.errors import DataSkipError, DataSkipWarning
-from data_skip.index import Index
-from data_skip.indexes.affix import Prefix, Suffix
-from data_skip.indexes.bloom import BloomFilter
-from data_skip.indexes.gap_list import GapList
-from data_skip.indexes.haversine import great_circle
-from data_skip.indexes.hybrid import Hybrid
-from data_skip.indexes.metric_distance import MetricDistance
-from data_skip.indexes.min_max import MinMax
-from data_skip.indexes.value_list import ValueList
-from data_skip.planning.report import QueryReport, ScanReport
-from data_skip.session import Skipping, disable, enable
-from data_skip.table import Description, Table
+if TYPE_CHECKING:
+    from data_skip.building.index_report import IndexReport
+    from data_skip.errors import DataSkipError, DataSkipWarning
+    from data_skip.index import Index
+    from data_skip.indexes.affix import Prefix, Suffix
+    from data_skip.indexes.bloom import BloomFilter
+    from data_skip.indexes.gap_list import GapList
+    from data_skip.indexes.haversine import great_circle
+    from data_skip.indexes.hybrid import Hybrid
+    from data_skip.indexes.metric_distance import MetricDistance
+    from data_skip.indexes.min_max import MinMax
+    from data_skip.indexes.value_list import ValueList
+    from data_skip.planning.report import QueryReport, ScanReport
+    from data_skip.session import Skipping, disable, enable
+    from data_skip.table import Description, Table
 
 __all__ = [
     "BloomFilter",
@@ -48,6 +50,41 @@ __all__ = [
     "enable",
     "great_circle",
 ]
+
+_HOMES = {
+    "BloomFilter": "data_skip.indexes.bloom",
+    "DataSkipError": "data_skip.errors",
+    "DataSkipWarning": "data_skip.errors",
+    "Description": "data_skip.table",
+    "GapList": "data_skip.indexes.gap_list",
+    "Hybrid": "data_skip.indexes.hybrid",
+    "Index": "data_skip.index",
+    "IndexReport": "data_skip.building.index_report",
+    "MetricDistance": "data_skip.indexes.metric_distance",
+    "MinMax": "data_skip.indexes.min_max",
+    "Prefix": "data_skip.indexes.affix",
+    "QueryReport": "data_skip.planning.report",
+    "ScanReport": "data_skip.planning.report",
+    "Skipping": "data_skip.session",
+    "Suffix": "data_skip.indexes.affix",
+    "Table": "data_skip.table",
+    "ValueList": "data_skip.indexes.value_list",
+    "disable": "data_skip.session",
+    "enable": "data_skip.session",
+    "great_circle": "data_skip.indexes.haversine",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """What is asked for is imported then: Spark, Arrow and deltalake take half a second, and a notebook, or a worker, may need none."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from data_skip.errors import DataSkipError
+
+if TYPE_CHECKING:  # Spark takes long to import, and who has an index may need none
+    from pyspark.sql import DataFrame
 
 FILES, ROWS = 64, 50_000
 
@@ -33,6 +34,9 @@ class Sample:
 
     def values(self, *expressions: str) -> pa.Table:
         """The distinct values of SQL expressions in each sampled file, up to 50,000 rows: columns `file`, `v0`, `v1`, ..."""
+        from pyspark.errors import PySparkException
+        from pyspark.sql import functions as F
+
         names = [f"v{i}" for i in range(len(expressions))]
         if self.files == 0:
             return pa.table({name: pa.nulls(0) for name in ("file", *names)})

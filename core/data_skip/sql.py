@@ -71,6 +71,7 @@ _INDEXED = pa.schema(
         ("report", pa.string()),
     ]
 )
+_ENSURED = pa.schema([("done", pa.string()), *_INDEXED])
 _FILES = pa.schema([("file", pa.string())])
 _DROPPED = pa.schema([("table", pa.string()), ("dropped", pa.string())])
 
@@ -94,12 +95,14 @@ class Sql:
         one, some = [_TABLE], [_TABLE, _INDEXES]
         create, drop = "Collects records of every file for new indexes", "Removes indexes and their records"
         refresh = "Collects records of files that are new or changed since"
+        ensure = "Creates those indexes that are missing, and refreshes all others of the table"
         return [
             _statement("data_skip_report", [], _REPORT, self.report, "What the last query skipped and read, and why"),
             _statement("data_skip_describe", [*one, *_READER], _DESCRIPTION, self.describe, "The indexes of a table"),
             _statement("data_skip_metadata", one, None, self.metadata, "The records of the files that an index knows"),
             _statement("data_skip_files", [*one, where, *_READER], _FILES, self.files, "The files that a query would read"),
             _statement("data_skip.create_index", [*some, *_READER, files], _INDEXED, self.create_index, create),
+            _statement("data_skip.ensure_index", [*some, *_READER, files], _ENSURED, self.ensure_index, ensure),
             _statement("data_skip.refresh", [*one, *_READER, files], _INDEXED, self.refresh, refresh),
             _statement("data_skip.drop_index", [*some, *_READER], _DROPPED, self.drop_index, drop),
         ]
@@ -135,6 +138,13 @@ class Sql:
         """A row: what was done."""
         indexes = self._indexes(given)
         return _indexed(self._open(given).create_index(*indexes, files_per_commit=_files_per_commit(given)))
+
+    def ensure_index(self, given: Given, query: str) -> pa.Table:
+        """A row for what was created, and one for what was refreshed."""
+        indexes = self._indexes(given)
+        ensured = self._open(given).ensure_index(*indexes, files_per_commit=_files_per_commit(given))
+        done = [("created", ensured.created), ("refreshed", ensured.refreshed)]
+        return pa.Table.from_pylist([{"done": what, **_row(report)} for what, report in done if report is not None], _ENSURED)
 
     def refresh(self, given: Given, query: str) -> pa.Table:
         """A row: what was done."""
@@ -172,4 +182,8 @@ def _files_per_commit(given: Given) -> int:
 
 
 def _indexed(report: IndexReport) -> pa.Table:
-    return pa.Table.from_pylist([{**asdict(report), "report": str(report)}], _INDEXED)
+    return pa.Table.from_pylist([_row(report)], _INDEXED)
+
+
+def _row(report: IndexReport) -> dict[str, Any]:
+    return {**asdict(report), "report": str(report)}

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.definition import Definition, another_reader
+from data_skip.store.delta import KEPT_HOURS
+from data_skip.store.history import Step
 
 FILES_PER_COMMIT = 100_000  # whose records the driver holds at a time
 _FEW_ROWS = 1_000  # of an index: to drop some of them is not worth a commit
@@ -85,6 +88,29 @@ class Description:
             html.line(f"version {self.version} at ", html.code(self.location)),
             html.table(["index", "files", "size", "problem"], rows),
         )
+
+
+@dataclass(repr=False)
+class Ensured:
+    """What ensure_index did: of the indexes that were missing, and of those that were there; None where there are none of these."""
+
+    created: IndexReport | None
+    refreshed: IndexReport | None
+
+    def __repr__(self) -> str:  # as a notebook shows it
+        return str(self)
+
+    def __str__(self) -> str:
+        parts = (("created", self.created), ("refreshed", self.refreshed))
+        return "\n".join(f"{done} {report}" for done, report in parts if report is not None)
+
+    def _repr_html_(self) -> str:
+        parts = (("created", self.created), ("refreshed", self.refreshed))
+        return html.shown(*(html.joined([html.line(done), report.as_html()]) for done, report in parts if report is not None))
+
+
+class IndexExistsError(DataSkipError):
+    """What was to be created is there already, perhaps by another writer."""
 
 
 class Table:
@@ -217,6 +243,45 @@ class Table:
             self._tidy()
         return report
 
+    def ensure_index(self, *indexes: Index, progress: bool = False, files_per_commit: int = FILES_PER_COMMIT) -> Ensured:
+        """Creates those of these indexes that are missing, and refreshes all others of the table: for jobs that run again and again.
+
+        Of several at once, on one table, each index is there once in the end. A parameter that is None stands for whatever was chosen.
+
+        DataSkipError, before anything is written, for an index that exists with other parameters, or was collected by other code, and
+        otherwise as `create_index` and `refresh`. `progress`, `files_per_commit`: as theirs.
+        """
+        if not indexes or not all(isinstance(index, Index) for index in indexes):
+            raise DataSkipError(f"ensure_index takes indexes, as MinMax('temp'), not {indexes!r}")
+        created = None
+        while True:
+            snapshot = self._snapshot()
+            existing = snapshot.definitions if snapshot else {}
+            if not (missing := self._missing(indexes, existing)):
+                break
+            try:
+                created = self.create_index(*missing, progress=progress, files_per_commit=files_per_commit)
+            except IndexExistsError:
+                continue  # another writer was faster
+            break
+        return Ensured(created, self.refresh(progress, files_per_commit) if existing else None)
+
+    def _missing(self, indexes: Sequence[Index], existing: Mapping[str, Definition]) -> list[Index]:
+        """Those that are to be created. DataSkipError for one that cannot be, beside what exists, or exists and is not used."""
+        for index in indexes:
+            self._catalog.learn(index)
+        stored = {index: _stored(index, existing) for index in indexes}
+        asked = {column for columns in stored.values() for column in columns}
+        for index, columns in stored.items():
+            for column in columns:
+                if isinstance(problem := usable(existing[column], self._catalog.knowledge.kinds), str):
+                    raise DataSkipError(problem)
+            others = [known for column, known in existing.items() if column not in asked and _tuned_otherwise(index, known)]
+            if not columns and others:
+                advice = f"drop_index({others[0]}) first, or create_index({index}) to have both"
+                raise DataSkipError(f"{self.name} has {others[0]}, which is {index} with other parameters: {advice}")
+        return [index for index, columns in stored.items() if not columns]
+
     def fitted(self, *indexes: Index) -> list[Index]:
         """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table.
 
@@ -233,7 +298,7 @@ class Table:
 
     def _refuse_twice(self, index: Index, existing: Mapping[str, Definition]) -> None:
         if _stored(index, existing):
-            raise DataSkipError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
+            raise IndexExistsError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
 
     def refresh(self, progress: bool = False, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of files that are new or changed since, for every index that this session knows, and commits them.
@@ -307,6 +372,27 @@ class Table:
             problem = known if isinstance(known, str) else ""
             rows.append({"index": str(definition), "files": files, "bytes": records[column].nbytes, "problem": problem})
         return Description(self.name, self._store.location, snapshot.version, len(keys), int(live.sum()), rows)
+
+    def compact(self) -> None:
+        """Rewrites the index with one row for each file version that is there: refresh() does so by itself once it is worth it."""
+        if (snapshot := self._snapshot()) is not None:
+            with _store_errors():
+                self._store.compact(snapshot.dead())
+
+    def vacuum(self, hours: int = KEPT_HOURS, dry_run: bool = False) -> list[str]:
+        """Deletes files of the index that no version of the last hours needs, and what writers that were killed have left; their names.
+
+        refresh() deletes those of old versions by itself, a week later. dry_run: only tells them. DataSkipError for less than an hour: a
+        query, or another writer, may need them.
+        """
+        with _store_errors():
+            return self._store.vacuum(hours, dry_run)
+
+    def history(self) -> list[Step]:
+        """What each commit to the index did, the oldest first, as far as its log goes back."""
+        self._store.look_again()
+        with _store_errors():
+            return self._store.history()
 
     def metadata(self) -> DataFrame:
         """The records of the files that the index knows, a row a file: path, size, modification_time, row_count, a struct an index.
@@ -390,7 +476,7 @@ class Table:
             return
         if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.parts > _MOST_PARTS:
             with _store_errors():
-                self._store.compact({file: generation for file, generation in snapshot.generation_of().items() if generation % 2})
+                self._store.compact(snapshot.dead())
 
 
 def _seen(store: Places, believed: float = 0.0) -> Snapshot | None:
@@ -427,6 +513,17 @@ def _stored(index: Index, definitions: Mapping[str, Definition]) -> list[str]:
         if (known.kind, known.expressions) == (index.kind, index.expressions)
         and all(value is None or known.parameters.get(name) == value for name, value in index.parameters.items())
     ]
+
+
+def _tuned_otherwise(index: Index, known: Definition) -> bool:
+    """Whether a stored index is of the same kind and expressions, and made differently by parameters that have a default.
+
+    Those that have none say what it is: Formatted(x, 'is_bot') is another index than Formatted(x, 'is_mobile').
+    """
+    must = [name for name, parameter in signature(type(index)).parameters.items() if parameter.default is Parameter.empty]
+    return (known.kind, known.expressions) == (index.kind, index.expressions) and all(
+        known.parameters.get(name) == index.parameters[name] for name in must if name in index.parameters
+    )
 
 
 def _complete(snapshot: Snapshot, columns: list[str]) -> set[FileKey]:

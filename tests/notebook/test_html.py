@@ -11,6 +11,7 @@ import pytest
 from data_skip import Description, IndexReport, QueryReport, ScanReport, html
 from data_skip.planning.indicators import Indicators, Measured
 from data_skip.planning.report import PredicateReport
+from data_skip.table import Ensured
 
 EVIL = '<script>alert(\'x\')</script>"&<b onclick="x">'
 VOID = {"br", "img", "hr"}
@@ -64,6 +65,8 @@ SHOWN: list[Any] = [
     QueryReport("7"),
     QueryReport(""),
     IndexReport(EVIL, [f"MinMax({EVIL})"], 12, 3, 4, 5, 6, 7, 8, 9, 1234, 0.5, {EVIL: EVIL}, EVIL, EVIL),
+    Ensured(IndexReport(EVIL, [EVIL]), IndexReport("t", ["MinMax(x)"], 3)),
+    Ensured(None, IndexReport("t", ["MinMax(x)"], 3)),
     Description(EVIL, EVIL, 3, 10, 9, [{"index": EVIL, "files": 9, "bytes": 4096, "problem": EVIL}]),
     Description(EVIL, EVIL, None, 10, 0, []),
     Measured(EVIL, {EVIL: Indicators(0.1, 0.5, 0.5)}, {EVIL: 0.9}),

@@ -206,6 +206,18 @@ def test_a_table_from_its_first_index_to_its_last(ask: Ask, fresh: Lake) -> None
     assert fresh.table().describe().rows == []
 
 
+def test_ensure_index_creates_and_refreshes(ask: Ask, fresh: Lake) -> None:
+    (made,) = ask("CALL data_skip.ensure_index({}, array('MinMax(temp)'))", fresh.folder)
+    assert (made.done, made.indexes, made.files_collected) == ("created", ["MinMax(temp)"], 2)
+    fresh.file("2.parquet", {"temp": [9], "city": ["x"]})
+    both = ask("CALL data_skip.ensure_index({}, array('MinMax(temp)', 'Suffix(city, 3)'))", fresh.folder)
+    assert [(row.done, row.indexes) for row in both] == [("created", ["Suffix(city, length=3)"]), ("refreshed", both[1].indexes)]
+    assert "MinMax(temp)" in both[1].indexes
+    assert fresh.table().describe().files_indexed == 3
+    ask("EXPLAIN CALL data_skip.ensure_index({}, array('ValueList(temp)'))", fresh.folder)
+    assert len(fresh.table().describe().rows) == 2
+
+
 def test_readers_options(ask: Ask, lake: Lake) -> None:
     lake.lines("a.csv", "x;y", "1;2")
     lake.lines("b.csv", "x;y", "5;2")

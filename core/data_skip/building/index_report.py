@@ -44,12 +44,18 @@ class IndexReport:
         return "\n".join(lines + [f"  {note}" for note in self._notes()])
 
     def _repr_html_(self) -> str:
+        return html.shown(self.as_html())
+
+    def as_html(self) -> html.Html:
+        """A part of a notebook's page."""
         counts = [(f"{self.files_collected:,}", f"{self.rows:,}", f"{self.seconds:.1f} s", f"{self.files_current:,}")]
-        return html.shown(
-            html.title(html.joined(["indexes of ", html.code(self.table)])),
-            html.listed([html.code(index) for index in self.indexes]),
-            html.table(["files collected", "with rows", "in", "files up to date before"], counts),
-            html.listed(self._notes()),
+        return html.joined(
+            [
+                html.title(html.joined(["indexes of ", html.code(self.table)])),
+                html.listed([html.code(index) for index in self.indexes]),
+                html.table(["files collected", "with rows", "in", "files up to date before"], counts),
+                html.listed(self._notes()),
+            ]
         )
 
     def _notes(self) -> list[str]:

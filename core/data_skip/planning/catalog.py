@@ -6,15 +6,15 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import entry_points
+from os.path import isdir
 from posixpath import basename, dirname
 from types import ModuleType
 from urllib.parse import quote, unquote
 
-from data_skip.building.lifting import is_local, local_path
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
 from data_skip.index import Index
@@ -82,8 +82,7 @@ class Catalog:
     def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""
         if root not in self._stores:
-            elsewhere = [f"{_as_uri(self.index_root)}/{_folder_name(root)}"] if self.index_root else None
-            self._stores[root] = Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], self._spark)
+            self._stores[root] = places_of(root, self.index_root, self._spark)
         return self._stores[root]
 
     def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS, until: float | None = None) -> list[tuple[str, Snapshot]]:
@@ -112,6 +111,21 @@ class Catalog:
         return list(found.items())
 
 
+def places_of(root: str, index_root: str | None, spark: Hadoop | None) -> Places:
+    """Where the index of the table at a root path, an escaped URI, is or would be. spark: as of Catalog."""
+    elsewhere = [f"{_as_uri(index_root.rstrip('/'))}/{_folder_name(root)}"] if index_root else None
+    return Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], spark)
+
+
+def kinds_of(wanted: Iterable[str] | None = None) -> Mapping[str, type[Index]]:
+    """The kinds of index of the core and of installed plugins, by their names.
+
+    wanted: those that matter; None: all. Plugins take half a second to load: they are not, where the core has all that matter.
+    """
+    core = _know(CORE).kinds
+    return core if wanted is not None and core.keys() >= set(wanted) else _know([*CORE, *_plugins()]).kinds
+
+
 def _folder_name(root: str) -> str:
     """A name for the index of a root path, readable and its own; without escapes, which deltalake takes for what they stand for."""
     return f"{re.sub('[^A-Za-z0-9._-]+', '_', unquote(root))[-80:]}-{sha256(root.encode()).hexdigest()[:16]}"
@@ -133,7 +147,7 @@ def _candidates(path: str) -> Iterator[tuple[str, bool]]:
     path = path.rstrip("/")
     yield path, True
     is_part = "=" in basename(path) or "." in basename(path)
-    if "=" not in basename(path) and is_local(path) and local_path(path).is_dir():
+    if "=" not in basename(path) and path.startswith("file:") and isdir(unquote(path.removeprefix("file:"))):
         return  # no file, and no partition: above it others may write, as in /tmp
     path = dirname(path)
     yield path, is_part

@@ -27,8 +27,11 @@ import math
 import os
 import re
 import threading
+import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from stat import S_ISREG
+from tempfile import TemporaryFile
 from typing import Any
 from urllib.parse import unquote
 
@@ -39,12 +42,15 @@ from deltalake.fs import DeltaStorageHandler
 
 from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
-from data_skip.store.guard import MOST_COMMIT, Guard, refuse_links, refuse_parts, refuse_table
+from data_skip.store.guard import MOST_COMMIT, Guard, leftovers, refuse_links, refuse_parts, refuse_table
+from data_skip.store.history import Step, steps
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, declared, defined
 from data_skip.store.storage_options import Hadoop
 
 _BEGINNING = 1 << 16  # bytes
+_TRIED = b"data-skip doctor"
+KEPT_HOURS = 168  # for which files of old versions stay, unless another time is asked for
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
@@ -315,14 +321,65 @@ class DeltaStore:
         self._retried(lambda _: self._vacuum())
 
     def _vacuum(self) -> None:
+        if (table := self._vacuumable()) is not None:
+            table.vacuum(dry_run=False)
+
+    def _vacuumable(self) -> DeltaTable | None:
+        """The table, if the files that its log calls old are files of the index; None where there is no index."""
         if self.snapshot() is None:
-            return
+            return None
         table = self._opened()
         try:
             refuse_parts(self.location, (path.removeprefix(f"{self.location}/") for path in table.vacuum()))
         except ValueError as error:
             raise StoreError(f"files of old versions of the index at {self.location} are not deleted: {error}; {ADVICE}") from error
-        table.vacuum(dry_run=False)
+        return table
+
+    def vacuum(self, hours: int, dry_run: bool = False) -> list[str]:
+        """Deletes what no version of the last hours needs, and what writers that were stopped have left for so long; or only tells it.
+
+        The names of these files, below the place of the index. Everything in its folder counts.
+        """
+        if isinstance(hours, bool) or not isinstance(hours, int) or hours < 1:
+            raise StoreError(f"hours={hours!r}: give 1 or more, since a query that runs, or another writer, may need younger files")
+        found: dict[str, None] = {}  # in order
+
+        def once(_: Commit) -> None:
+            if (table := self._vacuumable()) is None:
+                return
+            found.update(dict.fromkeys(table.vacuum(hours, dry_run=dry_run, enforce_retention_duration=False, full=True)))
+            if self._is_local:
+                found.update(dict.fromkeys(leftovers(self.location, hours, dry_run)))
+
+        self._retried(once)
+        return [path.removeprefix(f"{self.location}/") for path in found]
+
+    def try_rights(self) -> None:
+        """Writes a file and deletes it, in the folder of the index or the one in which it would be made. StoreError where that fails."""
+        self.snapshot()  # by which is known how the place is reached
+        try:
+            if self._is_local:
+                folder = self.location
+                while not os.path.isdir(folder):
+                    folder = os.path.dirname(folder)
+                with TemporaryFile(dir=folder) as file:
+                    file.write(_TRIED)
+            else:
+                store, name = DeltaStorageHandler(self.location, self._options), f"_tried-{uuid.uuid4()}"
+                with store.open_output_stream(name) as file:
+                    file.write(_TRIED)
+                store.delete_file(name)
+        except FAILURES as error:
+            raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {ELSEWHERE}") from None
+
+    def history(self) -> list[Step]:
+        """What each commit did whose text is still there, the oldest first; nothing where there is no index."""
+        snapshot = self.snapshot()
+        found: dict[int, bytes] = {}
+        with suppress(FileNotFoundError):
+            for version in range(snapshot.version if snapshot else -1, -1, -1):
+                found[version] = self._log(version, MOST_COMMIT)
+        return steps(found)
 
     def drop(self, column: str) -> None:
         """Removes an index."""
@@ -366,14 +423,16 @@ class DeltaStore:
             with suppress(*FAILURES):
                 self._opened(version).create_checkpoint()
 
-    def _log(self, version: int) -> bytes:
+    def _log(self, version: int, most: int = _BEGINNING) -> bytes:
         """How a commit begins: with what it says of itself. FileNotFoundError where there is none."""
         name = f"_delta_log/{version:020}.json"
         if self._is_local:
+            if not S_ISREG(os.stat(f"{self.location}/{name}").st_mode):
+                return b""  # a pipe would be waited for
             with open(f"{self.location}/{name}", "rb") as file:
-                return file.read(_BEGINNING)
+                return file.read(most)
         # Told a size, deltalake does not ask for it, while which it would hold Python's lock; a request for more than is there gives all.
-        with DeltaStorageHandler(self.location, self._options, {name: _BEGINNING}).open_input_file(name) as file:
+        with DeltaStorageHandler(self.location, self._options, {name: most}).open_input_file(name) as file:
             return file.read()
 
     def _retried(self, write: Callable[[Commit], None]) -> None:

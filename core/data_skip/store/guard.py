@@ -12,6 +12,7 @@ import json
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -38,6 +39,7 @@ _MOST_DEEP = 100  # how far the values of a commit are nested: deltalake's own a
 _MOST_PARTS = 1 << 20  # of a commit; of deltalake's own some ten for each file with records
 _SPACE = re.compile(r"\s*")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]*\.parquet")  # the name of a file with records; in no folder
+_UNFINISHED = re.compile(r".+\.(parquet|json)#\d+")  # as deltalake's object_store calls it
 _CHUNK = 1 << 22
 _STEPS = np.array([(chr(i) in "[{") - (chr(i) in "]}") for i in range(256)])  # how much deeper a byte of JSON leads
 
@@ -134,6 +136,20 @@ def refuse_parts(location: str, names: Iterable[str]) -> None:
             raise ValueError(f"its log names {name!r}, which is no file in its folder")
         if "://" not in location and not stat.S_ISREG(_status(f"{location}/{name}")):
             raise ValueError(f"{name} is a link, a pipe or a device, and no file")
+
+
+def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
+    """Deletes, or only tells, the files of a local index that were being written when their writer was killed, so many hours ago."""
+    found = []
+    for folder in (location, f"{location}/{LOG}"):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                if _UNFINISHED.fullmatch(entry.name) and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - hours * 3600:
+                    found.append(os.path.relpath(entry.path, location))
+                    if not dry_run:
+                        os.unlink(entry.path)
+    return found
 
 
 def _status(path: str) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from data_skip.store.delta import DeltaStore
+from data_skip.store.history import Step
 from data_skip.store.snapshot import FileKey, Snapshot, StoreError
 from data_skip.store.storage_options import Hadoop
 
@@ -60,6 +61,18 @@ class Places:
     def drop(self, column: str) -> None:
         """As DeltaStore.drop."""
         self._found()[0].drop(column)
+
+    def vacuum(self, hours: int, dry_run: bool = False) -> list[str]:
+        """As DeltaStore.vacuum."""
+        return self._found()[0].vacuum(hours, dry_run)
+
+    def history(self) -> list[Step]:
+        """As DeltaStore.history."""
+        return self._found()[0].history()
+
+    def try_rights(self) -> None:
+        """As DeltaStore.try_rights."""
+        self._found()[0].try_rights()
 
     def _found(self, believed: float = 0.0, until: float = math.inf) -> tuple[DeltaStore, Snapshot | None]:
         errors: list[StoreError] = []

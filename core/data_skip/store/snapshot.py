@@ -98,6 +98,10 @@ class Snapshot:
         """By file version its generation; made anew each time, as `files`."""
         return dict(zip(self.files, self.generations.tolist(), strict=True))
 
+    def dead(self) -> dict[FileKey, int]:
+        """The file versions that are gone, as DeltaStore.compact takes them."""
+        return {file: generation for file, generation in self.generation_of().items() if generation % 2}
+
     @property
     def listed(self) -> npt.NDArray[np.bool_]:
         """Which file versions are of the table, as it was listed last; the others are gone, and may be back."""

@@ -1,0 +1,111 @@
+"""A table of local files without Spark: what its index says, and which of its files are as the index knows them."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from data_skip.errors import DataSkipError
+from data_skip.planning.catalog import kinds_of, places_of
+from data_skip.store import FileKey, Places, StoreError
+from data_skip.store.delta import KEPT_HOURS
+from data_skip.store.history import Step
+
+if TYPE_CHECKING:
+    from data_skip.table import Description
+
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!~*'():@&=+$,;/")  # in the path of a Java URI
+
+
+class LocalTable:
+    """The table in a folder of this machine: as `data_skip.Table`, of what takes no Spark."""
+
+    def __init__(self, name: str, index_root: str | None = None) -> None:
+        self.name = name
+        self._folder = folder_of(name)
+        self.root = "file:" + escaped(str(self._folder))
+        self._store: Places = places_of(self.root, index_root, None)
+
+    def describe(self) -> Description:
+        """As Table.describe of a table that is read without options which choose files."""
+        from data_skip.planning.decide import usable  # these know Spark, which takes long to import
+        from data_skip.table import Description
+
+        try:
+            snapshot = self._store.snapshot()
+            records = snapshot.records(snapshot.definitions) if snapshot else {}
+        except StoreError as error:
+            raise DataSkipError(str(error)) from error
+        keys = set(_listed(self._folder, ""))
+        if snapshot is None:
+            return Description(self.name, self._store.location, None, len(keys), 0, [])
+        live = np.array([file in keys for file in snapshot.files], dtype=bool) & snapshot.recorded
+        kinds = kinds_of(definition.kind for definition in snapshot.definitions.values())
+        rows = []
+        for column, definition in snapshot.definitions.items():
+            known = usable(definition, kinds)
+            files = int((records[column].is_valid().to_numpy(zero_copy_only=False) & live).sum())
+            problem = known if isinstance(known, str) else ""
+            rows.append({"index": str(definition), "files": files, "bytes": records[column].nbytes, "problem": problem})
+        return Description(self.name, self._store.location, snapshot.version, len(keys), int(live.sum()), rows)
+
+    def compact(self) -> None:
+        """As Table.compact."""
+        try:
+            if (snapshot := self._store.snapshot()) is not None:
+                self._store.compact(snapshot.dead())
+        except StoreError as error:
+            raise DataSkipError(str(error)) from error
+
+    def vacuum(self, hours: int = KEPT_HOURS, dry_run: bool = False) -> list[str]:
+        """As Table.vacuum."""
+        try:
+            return self._store.vacuum(hours, dry_run)
+        except StoreError as error:
+            raise DataSkipError(str(error)) from error
+
+    def history(self) -> list[Step]:
+        """As Table.history."""
+        try:
+            return self._store.history()
+        except StoreError as error:
+            raise DataSkipError(str(error)) from error
+
+
+def is_local(name: str) -> bool:
+    """Whether a name is that of a folder of this machine."""
+    return (name.startswith("file:") or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name)) and folder_of(name).is_dir()
+
+
+def folder_of(name: str) -> Path:
+    """The folder that Spark would read for a name."""
+    return Path(os.path.abspath(re.sub("^file:(//[^/]*)?(?=/)", "", name)))
+
+
+def escaped(path: str) -> str:
+    """A path as it stands in the URI that Hadoop makes of it."""
+    return "".join(letter if _stays(letter) else "".join(f"%{byte:02X}" for byte in letter.encode()) for letter in path)
+
+
+def _stays(letter: str) -> bool:
+    return letter in _PLAIN if letter.isascii() else unicodedata.category(letter) not in ("Zs", "Zl", "Zp", "Cc")
+
+
+def _listed(folder: Path, prefix: str) -> Iterator[FileKey]:
+    """The files that Spark lists: those of the folder and of its partitions."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_"):
+                continue
+            if entry.is_dir():
+                if "=" in name:
+                    yield from _listed(Path(entry.path), f"{prefix}{escaped(name)}/")
+            elif (status := entry.stat()).st_size:
+                yield FileKey(prefix + escaped(name), status.st_size, status.st_mtime_ns // 1_000_000)

@@ -1,0 +1,39 @@
+"""Starts Spark for a program that may be stopped by Ctrl-C at any moment."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+
+def start(name: str, master: str | None, settings: Mapping[str, str]) -> SparkSession:
+    """A session of a Spark of its own. From the main thread, in a process that has none.
+
+    Ctrl-C is a KeyboardInterrupt then, as elsewhere: PySpark's own handler asks Spark in the middle of another question, and fails.
+    """
+    conf = SparkConf().setAppName(name).setAll(list(settings.items()))
+    if master:
+        conf.setMaster(master)
+    with _later():
+        SparkContext._ensure_initialized(conf=conf)
+    context = SparkContext(conf=conf)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return SparkSession(context)
+
+
+@contextmanager
+def _later() -> Iterator[None]:
+    """Within, Ctrl-C waits for the end: a JVM that finds nobody who started it runs for ever."""
+    pressed: list[Any] = []
+    before = signal.signal(signal.SIGINT, lambda *event: pressed.append(event))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt

@@ -1,0 +1,240 @@
+"""Each command in this process's session: what it does, what it prints, its JSON, and its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner, Result
+
+from data_skip import DataSkipError, MinMax, ValueList
+from data_skip.cli import comparing
+from data_skip.cli.app import app
+from data_skip.table import Table
+from tests.support import Lake
+
+
+def run(*arguments: str, code: int = 0, stdin: str = "") -> Result:
+    result = CliRunner().invoke(app, list(arguments), input=stdin, env={"COLUMNS": "200"})
+    assert result.exit_code == code, result.output
+    return result
+
+
+def told(*arguments: str, code: int = 0) -> Any:
+    """The JSON of a command, which is all that is on standard output."""
+    return json.loads(run(*arguments, "--json", code=code).stdout)
+
+
+@pytest.fixture
+def odd(lake: Lake) -> Lake:
+    """Two files, in a folder that a shell, SQL and URIs would all have to quote."""
+    lake.folder = lake.folder.parent / 'it\'s 100% "mine"'
+    lake.folder.mkdir()
+    for i in range(2):
+        lake.file(f"{i} 'o.parquet", {"x y": [i, i + 10], "city": [f"Nag'pur{i}", None]})
+    return lake
+
+
+def test_a_life_of_an_index(odd: Lake) -> None:
+    table = str(odd.folder)
+    made = told("create", table, "-i", "MinMax(`x y`)", "--index", "Suffix(city, 1)")
+    assert (made["table"], made["files_collected"], made["indexes"]) == (table, 2, ["MinMax(`x y`)", "Suffix(city, length=1)"])
+    known = told("describe", table)
+    assert (known["version"], known["files"], known["files_indexed"]) == (1, 2, 2)
+    assert [row["index"] for row in known["indexes"]] == ["MinMax(`x y`)", "Suffix(city, length=1, limit=10000)"]
+    assert known == told("describe", table, "--spark")
+    assert "2 of 2 files have a fresh record" in run("describe", table).stdout
+    found = told("files", table, "--where", "`x y` > 10 AND city LIKE '%1'")
+    assert (found["files_read"], found["files_total"], len(found["files"])) == (1, 2, 1)
+    assert run("files", table, "-w", "`x y` > 99").stdout == ""
+    assert run("files", table).stdout.splitlines() == told("files", table)["files"]
+    odd.file("2.parquet", {"x y": [7], "city": ["x"]})
+    assert "1 files with 1 rows collected" in run("refresh", table).stdout
+    assert told("drop", table, "-i", "Suffix(city)")["dropped"] == ["Suffix(city)"]
+    assert [step["action"] for step in told("history", table)["commits"]] == ["dropped", "added", "created", "made"]
+    assert told("history", table, "--last", "1")["commits"][0]["indexes"] == ["Suffix(city, length=1, limit=10000)"]
+    printed = run("history", table).stdout
+    assert "created" in printed and "MinMax(`x y`), Suffix(city, length=1, limit=10000)" in printed
+    assert told("compact", table)["version"] == 4
+    assert told("vacuum", table, "--dry-run") == {"table": table, "dry_run": True, "deleted": []}
+    assert told("history", table, "--spark") == told("history", table)
+
+
+def test_a_query_both_ways(odd: Lake) -> None:
+    table = str(odd.folder)
+    run("create", table, "-i", "MinMax(`x y`)")
+    sql = "SELECT *, double('NaN') FROM `my \"view` WHERE `x y` > 10 AND city IS NULL"
+    compared = told("query", sql, "--view", f'my "view={table}')
+    assert compared["rows"] == 1 and compared["rows_equal"] and compared["failed"] == ""
+    assert (compared["with"]["files"], compared["without"]["files"]) == (1, 2)
+    assert compared["scans"][0]["predicates"][0]["files_skipped_alone"] == 1
+    printed = run("query", "-", "--view", f'my "view={table}', "--repeats", "0", "--report", stdin=sql)
+    assert "files read" in printed.stdout and "50.0 % skipped" in printed.stdout and "the same" in printed.stdout
+    assert "skips 1 alone" in printed.stderr
+    assert told("query", "SELECT 1", "--repeats", "0")["scans"] == []
+
+
+def test_rows_that_differ(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    answers = iter([Counter([b"a"]), Counter([b"b"]), Counter([b"a"]), Counter([b"b"])])
+    monkeypatch.setattr(comparing, "_run", lambda *_: (next(answers), 1.0))
+    result = run("query", "SELECT x FROM t", "--view", f"t={lake.folder}", "--repeats", "0", code=3)
+    assert "OTHERS" in result.stdout and "the rows are not the same" in result.stderr
+    assert not told("query", "SELECT x FROM t", "--view", f"t={lake.folder}", "--repeats", "0", code=3)["rows_equal"]
+
+
+def test_ensure(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1], "s": ["a"]})
+    table = str(lake.folder)
+    first = told("ensure", table, "-i", "MinMax(x)", "-i", "Prefix(s, 3)")
+    assert first["created"]["files_collected"] == 1 and first["refreshed"] is None
+    lake.file("b.parquet", {"x": [2], "s": ["b"]})
+    again = told("ensure", table, "-i", "MinMax(x)", "-i", "ValueList(x)")
+    assert (again["created"]["indexes"], again["created"]["files_collected"]) == (["ValueList(x)"], 2)
+    assert again["refreshed"]["files_collected"] == 1
+    assert "refreshed" in run("ensure", table, "-i", "MinMax(x)").stdout
+    refused = run("ensure", table, "-i", "Prefix(s, 4)", code=1)
+    assert "Prefix(s, length=3, limit=10000), which is Prefix(s, length=4) with other parameters: drop_index(" in refused.stderr
+
+
+@pytest.mark.long
+def test_recipes_and_functions_of_plugins(lake: Lake, spark: SparkSession) -> None:
+    lake.file("a.parquet", {"lat": [1.0], "lng": [2.0], "user_agent": ["Mozilla/5.0 Firefox/3"], "s": ["x"]})
+    table = str(lake.folder)
+    assert told("create", table, "--recipe", "geo:lat,lng", "-i", "Formatted(user_agent, get_agent_name)")["indexes"] == [
+        "Formatted(user_agent, 'get_agent_name')",
+        "GeoBox(lat, lng)",
+        "MinMax(lat)",
+        "MinMax(lng)",
+    ]
+    where = "get_agent_name(user_agent) = 'Opera'"
+    assert told("files", table, "-w", where)["files"] == []
+    spark.sql("DROP TEMPORARY FUNCTION get_agent_name")
+    assert told("query", f"SELECT 1 FROM t WHERE {where}", "--view", f"t={table}", "--repeats", "0")["with"]["files"] == 0
+    assert told("files", table, "-w", where, "--register", "log_skip")["files"] == []
+    assert "name a module with register(spark)" in run("files", table, "--register", "json", code=1).stderr
+
+
+@pytest.mark.long
+def test_text_is_read_as_it_is_told(lake: Lake) -> None:
+    lake.text("a.csv", "n|k\n1|x\n")
+    lake.text("b.csv", "n|k\n5|x\n")
+    reader = ["--format", "csv", "--option", "header=true", "--option", "sep=|", "--schema", "n int, k string"]
+    run("create", str(lake.folder), "-i", "MinMax(n)", *reader)
+    found = told("files", str(lake.folder), "-w", "n = 5", *reader)
+    assert [path.rpartition("/")[2] for path in found["files"]] == ["b.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "why"),
+    [
+        (["create", "T", "-i", "MinMax(nothing)"], 1, "nothing"),
+        (["create", "T", "-i", "MinMax(x)"], 1, "MinMax(x) exists already"),
+        (["create", "T", "-i", "Minmax(x)"], 2, "perhaps 'MinMax'"),
+        (["create", "T"], 2, "give an index"),
+        (["create", "T", "-r", "gei:x"], 2, "no recipe is called"),
+        (["create"], 2, "TABLE"),
+        (["drop", "T", "-i", "ValueList(x)"], 1, "has no ValueList(x)"),
+        (["refresh", "/nothing/there"], 1, "PATH_NOT_FOUND"),
+        (["describe", "/nothing/there"], 1, "PATH_NOT_FOUND"),
+        (["files", "T", "-w", "x >"], 1, "Spark does not understand 'x >'"),
+        (["files", "T", "--option", "header"], 2, "write it as KEY=VALUE"),
+        (["query", "SELECT * FROM nothing_there"], 1, "TABLE_OR_VIEW_NOT_FOUND"),
+        (["query", "SELECT no_function(x) FROM t", "--view", "t=T"], 1, "--register MODULE"),
+        (["query", "SELECT 1", "--view", "t"], 2, "write it as KEY=VALUE"),
+        (["vacuum", "T", "--hours", "0"], 2, "hours"),
+        (["nothing"], 2, "nothing"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_errors_are_a_sentence(lake: Lake, arguments: list[str], code: int, why: str) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    lake.index(MinMax("x"))
+    arguments = [str(lake.folder) if part == "T" else part.replace("=T", f"={lake.folder}") for part in arguments]
+    result = run(*arguments, code=code)
+    assert why in result.stderr and result.stdout == "" and "Traceback" not in result.stderr
+    if code == 1:
+        assert result.stderr.splitlines()[-1].startswith("error: ")
+        assert why in told(*arguments, code=1)["error"]
+        assert "Traceback" in run(*arguments, "--debug", code=1).stderr
+
+
+def test_what_stops_a_command(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+
+    def stopped(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Table, "create_index", stopped)
+    assert "stopped" in run("create", str(lake.folder), "-i", "MinMax(x)", code=130).stderr
+
+
+def test_warnings_are_a_line(lake: Lake) -> None:
+    lake.file("a.parquet", {"lat": [95.0], "lng": [2.0]})
+    result = run("create", str(lake.folder), "-r", "geo:lat,lng")
+    assert result.stderr.startswith("warning: GeoBox(lat, lng): some latitudes") and result.stderr.count("\n") == 1
+
+
+def test_the_doctor(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    lake.index(MinMax("x"))
+    checks = {check["name"]: check for check in told("doctor", str(lake.folder))["checks"]}
+    assert {"packages", "Java", "PYSPARK_PYTHON", "plugins", "Spark", "workers", "Sedona"} <= set(checks)
+    assert {check["state"] for check in checks.values()} == {"ok"}
+    assert checks[f"{lake.folder}: rights"]["found"] == "the folder of the index can be written"
+    assert sorted(path.name for path in lake.folder.rglob("*.parquet")) == sorted({path.name for path in lake.folder.rglob("*.parquet")})
+    monkeypatch.setenv("PYSPARK_PYTHON", "/no/python")
+    result = run("doctor", "/nothing/there", code=3)
+    assert "warning  PYSPARK_PYTHON: /no/python is no program here" in result.stdout
+    assert "failed   /nothing/there: data: " in result.stdout and result.stderr == "not well: /nothing/there: data\n"
+
+
+def test_rights_on_the_folder(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+
+    def refused(**_: Any) -> None:
+        raise PermissionError("Permission denied")
+
+    monkeypatch.setattr("data_skip.store.delta.TemporaryFile", refused)
+    result = run("doctor", str(lake.folder), code=3)
+    assert "cannot be written (Permission denied)" in result.stdout and "keep indexes elsewhere by --index-root" in result.stdout
+
+
+def test_what_killed_writers_leave_is_deleted(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    place = Path(table.describe().location)
+    kept = {path.name for path in place.iterdir()}
+    for name in ("part-00000-never.snappy.parquet", "part-00001-never.snappy.parquet#1", "_delta_log/00000000000000000009.json#2"):
+        (place / name).write_bytes(b"PAR1")
+        hours = 100 if "00001" in name else 200
+        os.utime(place / name, (time.time() - hours * 3600,) * 2)
+    (place / "part-00002-young.snappy.parquet").write_bytes(b"PAR1")
+    expected = ["_delta_log/00000000000000000009.json#2", "part-00000-never.snappy.parquet"]
+    assert sorted(told("vacuum", str(lake.folder), "--dry-run")["deleted"]) == expected
+    assert sorted(told("vacuum", str(lake.folder))["deleted"]) == expected
+    assert told("vacuum", str(lake.folder), "--hours", "99")["deleted"] == ["part-00001-never.snappy.parquet#1"]
+    assert {path.name for path in place.iterdir()} == kept | {"part-00002-young.snappy.parquet"}
+    assert [step.action for step in table.history()] == ["made", "created", "vacuumed", "vacuumed"]
+    assert table.files("x = 2") == []
+    with pytest.raises(DataSkipError, match="give 1 or more"):
+        table.vacuum(0)
+
+
+def test_a_log_that_others_wrote(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"), ValueList("x"))
+    first = Path(table.describe().location) / "_delta_log" / f"{0:020}.json"
+    second = first.with_name(f"{1:020}.json")
+    whole = second.read_bytes()
+    for text in (b"", b"{", b"[" * 100_000, b'{"commitInfo": 3}', b'{"add": {"stats": "[]"}}', b'{"commitInfo": {"timestamp": 1e300}}'):
+        first.write_bytes(text)
+        step = table._store.history()[0] if text else table.history()[0]
+        assert step.action in ("unknown", "made") and not step.indexes
+    assert second.read_bytes() == whole
