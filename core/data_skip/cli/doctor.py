@@ -59,11 +59,9 @@ def examine(asked: Asked, tables: list[str]) -> Iterator[Check]:
                     for table in tables:
                         yield from _table(found, table, asked)
     except DataSkipError as error:
-        yield Check("data-skip in the session", FAILED, sentence(error), "as it says")
+        yield Check("Spark", FAILED, sentence(error), "as it says")
     except Exception as error:
-        yield Check(
-            "Spark", FAILED, sentence(error), "start it by pyspark alone, with the same --master and --conf; --verbose shows its log"
-        )
+        yield Check("doctor", FAILED, sentence(error), "look at --verbose and --debug, and report it")
 
 
 def _packages() -> Check:

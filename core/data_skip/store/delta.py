@@ -365,10 +365,9 @@ class DeltaStore:
                 with TemporaryFile(dir=folder) as file:
                     file.write(_TRIED)
             else:
-                store, name = DeltaStorageHandler(self.location, self._options), f"_tried-{uuid.uuid4()}"
-                with store.open_output_stream(name) as file:
-                    file.write(_TRIED)
-                store.delete_file(name)
+                name = f"_tried-{uuid.uuid4()}"
+                DeltaTable.create(f"{self.location}/{name}", BASE, storage_options=self._options, commit_properties=AS_READ)  # by one PUT
+                DeltaStorageHandler(self.location, self._options).delete_file(f"{name}/_delta_log/{0:020}.json")
         except FAILURES as error:
             raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {ELSEWHERE}") from None
 
