@@ -74,10 +74,14 @@ _HOMES = {
     "great_circle": "data_skip.indexes.haversine",
 }
 
+_MODULES = ("clause", "errors", "expression", "filters", "index")  # which plugins name as data_skip.filters.on
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """What is asked for is imported then: Spark, Arrow and deltalake take half a second, and a notebook, or a worker, may need none."""
+        if name in _MODULES:
+            return import_module(f"data_skip.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = globals()[name] = getattr(import_module(_HOMES[name]), name)

@@ -63,6 +63,11 @@ def test_reads_what_describe_prints(index: Index) -> None:
         ("ValueList('limit = 5')", ValueList("limit = 5")),
         ("Formatted(agent, 'get_agent_name')", Formatted("agent", "get_agent_name")),
         ("Formatted(agent, get_agent_name)", Formatted("agent", "get_agent_name")),
+        ("MinMax(coalesce(a, 'x,y)', \"z\"))", MinMax("coalesce(a, 'x,y)', \"z\")")),
+        ("MinMax(`a, (b`)", MinMax("`a, (b`")),
+        ("Prefix(path, length=None)", Prefix("path")),
+        ("S2Covering(lat, lng, max_level=9)", S2Covering("lat", "lng", max_level=9)),
+        ("Formatted(path, 'path_prefix', [2])", Formatted("path", "path_prefix", [2])),
         ("MinMax(a\n+ b)", MinMax("a\n+ b")),
         ("MinMax(__import__('os').system('x'))", MinMax("__import__('os').system('x')")),  # an expression: Spark will not know it
     ],

@@ -10,7 +10,7 @@ import ast
 import inspect
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -37,23 +37,33 @@ def parse_index(text: str, kinds: Mapping[str, type[Index]]) -> Index:
         near = get_close_matches(name, kinds, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise DataSkipError(f"{text!r} names no kind of index that this session knows; {hint}these are: {', '.join(sorted(kinds))}")
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
     known = {p.name for p in inspect.signature(kind).parameters.values() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
-    for part in _parts(text, inside):
-        parameter = _NAMED.fullmatch(part)
-        if parameter and parameter[1] in known:
-            if parameter[1] in named:
-                raise DataSkipError(f"{text!r} says {parameter[1]} twice")
-            named[parameter[1]] = _value(text, parameter[1], parameter[2].strip())
-        elif named:
-            raise DataSkipError(f"{text!r}: {part!r} stands behind {next(iter(named))}=...; SQL expressions come first")
-        else:
-            positional.append(_literal(part, part))
+    positional, named = arguments_of(text, inside, known)
     try:
         return kind(*positional, **named)
     except (ValueError, TypeError) as error:  # the second: what the class takes no such number of, or of another type
         raise DataSkipError(f"{text!r} is no index: {error}") from error
+
+
+def arguments_of(text: str, inside: str, known: Collection[str] | None = None) -> tuple[list[Any], dict[str, Any]]:
+    """What stands between the brackets of a text, by place and by name: literals of Python, and SQL for what is none.
+
+    known: the names that there are, whose values have to be literals; None: any. DataSkipError for what is written otherwise.
+    """
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for part in _parts(text, inside):
+        parameter = _NAMED.fullmatch(part)
+        if parameter and (known is None or parameter[1] in known):
+            name, written = parameter[1], parameter[2].strip()
+            if name in named:
+                raise DataSkipError(f"{text!r} says {name} twice")
+            named[name] = _literal(written, written) if known is None else _value(text, name, written)
+        elif named:
+            raise DataSkipError(f"{text!r}: {part!r} stands behind {next(iter(named))}=...; SQL expressions come first")
+        else:
+            positional.append(_literal(part, part))
+    return positional, named
 
 
 def _parts(text: str, inside: str) -> Iterator[str]:
