@@ -165,6 +165,22 @@ def test_errors_are_a_sentence(lake: Lake, arguments: list[str], code: int, why:
         assert "Traceback" in run(*arguments, "--debug", code=1).stderr
 
 
+def test_a_table_of_the_catalog(lake: Lake, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked of Spark; a folder of the same name is the table, where there is one."""
+    lake.file("0.parquet", {"x": [1]})
+    lake.view().write.saveAsTable("by_command")
+    try:
+        assert told("describe", "by_command")["table"] == "by_command"
+        where = told("describe", "by_command")["location"]
+        lake.folder.rename(lake.folder.with_name("by_command"))
+        monkeypatch.chdir(lake.folder.parent)
+        assert told("describe", "by_command")["location"] != where
+        monkeypatch.setattr("data_skip.cli.offline.is_local", lambda _: False)
+        assert told("history", "by_command")["commits"] == []
+    finally:
+        spark.sql("DROP TABLE by_command")
+
+
 def test_what_stops_a_command(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.file("a.parquet", {"x": [1]})
 
