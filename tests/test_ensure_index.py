@@ -65,6 +65,7 @@ def test_what_is_refused_before_anything_is_written(two: Lake) -> None:
     table.ensure_index(Suffix("s", 1), Suffix("s", 2), Suffix("s", 1))
 
 
+@pytest.mark.long
 def test_of_extractors_there_may_be_several(two: Lake) -> None:
     import log_skip
 

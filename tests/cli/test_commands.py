@@ -66,6 +66,7 @@ def test_a_life_of_an_index(odd: Lake) -> None:
     assert told("history", table, "--spark") == told("history", table)
 
 
+@pytest.mark.long
 def test_a_query_both_ways(odd: Lake) -> None:
     table = str(odd.folder)
     run("create", table, "-i", "MinMax(`x y`)")
@@ -146,7 +147,7 @@ def test_text_is_read_as_it_is_told(lake: Lake) -> None:
         (["files", "T", "-w", "x >"], 1, "Spark does not understand 'x >'"),
         (["files", "T", "--option", "header"], 2, "write it as KEY=VALUE"),
         (["query", "SELECT * FROM nothing_there"], 1, "TABLE_OR_VIEW_NOT_FOUND"),
-        (["query", "SELECT no_function(x) FROM t", "--view", "t=T"], 1, "--register MODULE"),
+        pytest.param(["query", "SELECT no_function(x) FROM t", "--view", "t=T"], 1, "--register MODULE", marks=pytest.mark.long),
         (["query", "SELECT 1", "--view", "t"], 2, "write it as KEY=VALUE"),
         (["vacuum", "T", "--hours", "0"], 2, "hours"),
         (["nothing"], 2, "nothing"),
@@ -161,8 +162,28 @@ def test_errors_are_a_sentence(lake: Lake, arguments: list[str], code: int, why:
     assert why in result.stderr and result.stdout == "" and "Traceback" not in result.stderr
     if code == 1:
         assert result.stderr.splitlines()[-1].startswith("error: ")
-        assert why in told(*arguments, code=1)["error"]
-        assert "Traceback" in run(*arguments, "--debug", code=1).stderr
+
+
+def test_errors_for_machines_and_for_whoever_mends_them(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    assert "nothing" in told("create", str(lake.folder), "-i", "MinMax(nothing)", code=1)["error"]
+    assert "Traceback" in run("describe", "/nothing/there", "--debug", code=1).stderr
+
+
+def test_a_table_of_the_catalog(lake: Lake, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked of Spark; a folder of the same name is the table, where there is one."""
+    lake.file("0.parquet", {"x": [1]})
+    lake.view().write.saveAsTable("by_command")
+    try:
+        assert told("describe", "by_command")["table"] == "by_command"
+        where = told("describe", "by_command")["location"]
+        lake.folder.rename(lake.folder.with_name("by_command"))
+        monkeypatch.chdir(lake.folder.parent)
+        assert told("describe", "by_command")["location"] != where
+        monkeypatch.setattr("data_skip.cli.offline.is_local", lambda _: False)
+        assert told("history", "by_command")["commits"] == []
+    finally:
+        spark.sql("DROP TABLE by_command")
 
 
 def test_what_stops_a_command(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,6 +202,7 @@ def test_warnings_are_a_line(lake: Lake) -> None:
     assert result.stderr.startswith("warning: GeoBox(lat, lng): some latitudes") and result.stderr.count("\n") == 1
 
 
+@pytest.mark.long
 def test_the_doctor(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.file("a.parquet", {"x": [1]})
     lake.index(MinMax("x"))
@@ -225,6 +247,25 @@ def test_what_killed_writers_leave_is_deleted(lake: Lake) -> None:
     assert table.files("x = 2") == []
     with pytest.raises(DataSkipError, match="give 1 or more"):
         table.vacuum(0)
+
+
+def test_nothing_elsewhere_is_deleted(lake: Lake, tmp_path: Path) -> None:
+    """deltalake goes through links to folders."""
+    lake.file("a.parquet", {"x": [1]})
+    place = Path(lake.index(MinMax("x")).describe().location)
+    other = tmp_path / "other"
+    other.mkdir()
+    for folder, name in ((other, "mine.parquet"), (place, "part-00000-never.parquet")):
+        (folder / name).write_bytes(b"PAR1")
+        os.utime(folder / name, (time.time() - 1000 * 3600,) * 2)
+    (place / "link").symlink_to(other)
+    refused = run("vacuum", str(lake.folder), code=1)
+    assert "holds link/mine.parquet, which is none of its files" in refused.stderr
+    assert (other / "mine.parquet").exists() and (place / "part-00000-never.parquet").exists()
+    (place / "link").unlink()
+    (place / "one.parquet").symlink_to(other / "mine.parquet")
+    run("vacuum", str(lake.folder))
+    assert (other / "mine.parquet").exists()
 
 
 def test_a_log_that_others_wrote(lake: Lake) -> None:

@@ -231,7 +231,9 @@ def query(
         compared = _done(found, "running the query", lambda: compare(found, text, repeats))
         said = str(compared.report)  # which Spark is asked for
     shown.result(compared.as_json(), compared.as_table())
-    if report:
+    if not compared.report.scans:
+        shown.note("no scan of files with a WHERE: nothing to skip")
+    elif report:
         shown.note(said)
     if not compared.rows_equal:
         why = compared.failed or "the rows are not the same"

@@ -120,8 +120,8 @@ def _workers(spark: Any) -> Check:
     try:
         told = context.parallelize(range(tasks), tasks).map(_asked_of(code)).collect()
     except Exception as error:
-        why = "an interpreter that lacks data_skip, or another version of Python" if is_of_workers(error) else "no task"
-        return Check("workers", FAILED, f"they run {why}: {sentence(error)}", advice)
+        why = "they run a Python that lacks packages, or is of another version" if is_of_workers(error) else "no task ends"
+        return Check("workers", FAILED, f"{why}: {sentence(error)}", advice)
     wrong = sorted({f"{host}: {why}" for host, _, why in told if why})
     if wrong:
         return Check("workers", FAILED, "; ".join(wrong), advice)

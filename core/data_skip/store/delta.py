@@ -336,7 +336,7 @@ class DeltaStore:
         return table
 
     def vacuum(self, hours: int, dry_run: bool = False) -> list[str]:
-        """Deletes what no version of the last hours needs, and what writers that were stopped have left for so long; or only tells it.
+        """Deletes what no version of the last hours needs, and what writers that were killed have left for so long; or only tells it.
 
         The names of these files, below the place of the index. Everything in its folder counts.
         """
@@ -347,12 +347,17 @@ class DeltaStore:
         def once(_: Commit) -> None:
             if (table := self._vacuumable()) is None:
                 return
-            found.update(dict.fromkeys(table.vacuum(hours, dry_run=dry_run, enforce_retention_duration=False, full=True)))
+            names = [name.removeprefix(f"{self.location}/") for name in table.vacuum(hours, enforce_retention_duration=False, full=True)]
+            if other := next((name for name in names if "/" in name), None):  # perhaps by a link, which deltalake follows
+                raise StoreError(f"the folder of the index at {self.location} holds {other}, which is none of its files; move it away")
+            if names and not dry_run:
+                table.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
+            found.update(dict.fromkeys(names))
             if self._is_local:
                 found.update(dict.fromkeys(leftovers(self.location, hours, dry_run)))
 
         self._retried(once)
-        return [path.removeprefix(f"{self.location}/") for path in found]
+        return [*found]
 
     def try_rights(self) -> None:
         """Writes a file and deletes it, in the folder of the index or the one in which it would be made. StoreError where that fails."""
