@@ -31,6 +31,13 @@ from data_skip.spark.java import ensure_java
 from sample_data.demo import start_spark
 
 FILES = 100_000
+# Without ids, Iceberg's add_files takes no statistics.
+SCHEMA = pa.schema(
+    [
+        pa.field(name, kind, metadata={"PARQUET:field_id": str(i + 1)})
+        for i, (name, kind) in enumerate((("x", pa.int64()), ("v", pa.int64()), ("s", pa.string())))
+    ]
+)
 ROWS = 4  # of a file: x from 4 i
 REPEATS = 5
 PACKAGES = f"io.delta:delta-spark_2.13:4.0.1,{PEERS['Iceberg']}"  # 4.0.0 converts nothing on Spark 4.0.1 and later
@@ -72,7 +79,7 @@ def write(folder: Path, files: int) -> None:
     for i in range(files):
         numbers = range(ROWS * i, ROWS * (i + 1))
         path = folder / "listing" / f"{i:06}.parquet"
-        pq.write_table(pa.table({"x": numbers, "v": [n % 7 for n in numbers], "s": [f"s{n}" for n in numbers]}), path)
+        pq.write_table(pa.table({"x": numbers, "v": [n % 7 for n in numbers], "s": [f"s{n}" for n in numbers]}, SCHEMA), path)
         date_back(path)
         for name in ("delta", "iceberg"):
             os.link(path, folder / name / path.name)

@@ -42,6 +42,7 @@ from tests.object_store.conftest import LEFT_OUT, S3A
 from tests.object_store.server import BUCKET, IDENTITY, SECRET, Server, free_port, jars, java
 
 ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"  # by which files are added to a table
+SCHEMA = pa.schema([pa.field("x", pa.int64(), metadata={"PARQUET:field_id": "1"})])  # without ids, Iceberg's add_files takes no statistics
 ROWS = 100
 REPEATS = 5
 READ = 3  # files that each query reads
@@ -109,10 +110,8 @@ def written(spark: SparkSession, skipping: Skipping, server: Server, files: int)
     write_files(server.bucket / "t", files)
     skipping.table(str(server.bucket / "t")).create_index(MinMax("x"))
     write_delta(server.bucket / "delta", server.bucket / "t")
-    # By which columns are found in files without Iceberg's ids: without it, none of their statistics would be taken.
-    names = json.dumps([{"field-id": 1, "names": ["x"]}])
-    spark.sql(f"CREATE TABLE iceberg.db.t (x BIGINT) USING iceberg TBLPROPERTIES ('schema.name-mapping.default' = '{names}')")
-    spark.sql(f"CALL iceberg.system.add_files(table => 'db.t', source_table => '`parquet`.`{uri}`')").collect()
+    spark.sql("CREATE TABLE iceberg.db.t (x BIGINT) USING iceberg")
+    spark.sql(f"CALL iceberg.system.add_files(table => 'db.t', source_table => '`parquet`.`{uri}`', parallelism => 8)").collect()
     spark.sql("CALL iceberg.system.rewrite_manifests('db.t')").collect()
 
     def with_skipping(contract: str) -> Callable[[], DataFrame]:
@@ -144,7 +143,7 @@ def write_files(folder: Path, files: int) -> None:
     moment = int(time.time()) - 7200  # S3 tells times in seconds
     for i in range(files):
         path = folder / f"{i:06}.parquet"
-        pq.write_table(pa.table({"x": pa.array(range(ROWS * i, ROWS * (i + 1)), pa.int64())}), path)
+        pq.write_table(pa.table({"x": range(ROWS * i, ROWS * (i + 1))}, SCHEMA), path)
         os.utime(path, (moment, moment))
 
 

@@ -51,20 +51,49 @@ SPARK_VERSION = (
     "test_partitions",
     "test_plans_of_tpcds",
     "smoke/",
+    "sql/test_sql",
+    "sql/test_first_statements",
     "test_smoke",
     "test_transparency",
     "traps/",
 )
-# What holds claims against Spark at length: recipes of readings, values where a claim might break, random tables of joins and arrays.
-# `make test` leaves them to `make test-long`; CI runs both.
+# What holds claims against Spark at length: recipes of readings and of other projects, values where a claim might break, random tables of
+# joins and arrays, all kinds of one thing. `make test` leaves them to `make test-long`; CI runs both.
 LONG = (
     "claims/",
+    "differential/test_planted_in_indexes",
+    *(
+        f"differential/test_random_predicates::test_every_file_with_a_matching_row_is_kept[{name}-"
+        for name in ("bloom", "hybrid", "expressions")
+    ),
+    "differential/test_random_predicates::test_every_file_with_a_matching_row_is_kept[value_list-unsimplified-",
+    "differential/test_random_predicates::test_every_file_with_a_matching_row_is_kept[min_max-unsimplified-",
+    "elements/test_arrays::test_every_index",
+    "elements/test_lifting",
     "elements/test_random_arrays",
     "falsifiable/",
+    "geo_skip/test_earth",
+    "geo_skip/test_geometry::test_wkb",
+    "geo_skip/test_points::test_every_function[S2Covering]",
+    "geo_skip/test_points::test_every_function[all]",
     "geo_skip/test_random",
+    "held_out/",
+    "indexes/test_affix_cuts::test_is_sound",
+    "indexes/test_bloom::test_a_long_in_list",
+    "indexes/test_metric_distance::test_a_metric_over_vectors",
+    "indexes/test_metric_distance::test_great_circle_is_sound",
+    "indexes/test_python_functions::test_functions_of_every_kind",
+    "indexes/test_python_functions::test_types_that_are_exchanged",
+    "joins/test_joins_cost",
     "joins/test_random_joins",
+    "notebook/test_skipping_magic",
     "readings/",
+    "sql/test_sql",
+    "test_cancelling",
+    "test_direct::test_records_of_all_indexes",
+    "test_partitions::test_random_predicates",
     "test_third_party",
+    "traps/test_h_times",
 )
 # Files that take long, the longest first: so that no worker is left with one of them when the other has nothing more to do.
 LONGEST = (
@@ -96,7 +125,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if name(item).startswith(SPARK_VERSION):
             item.add_marker("spark_version")
-        if name(item).startswith(LONG):
+        if f"{name(item)}::{item.name}".startswith(LONG):
             item.add_marker("long")
 
     def place(item: pytest.Item) -> int:

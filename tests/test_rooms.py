@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "data_skip"
 CONTRACTS = {"errors", "data_types", "clause", "expression", "ask_spark", "footer", "sample", "index", "filters"}
-DOORS = {"", "session", "table", "testing", "plugin"}
-FLOORS = ["contracts", "spark", "store", "files", "proofs", "indexes", "building", "planning", "doors", "cli"]  # from the ground
+DOORS = {"", "session", "table", "sql", "notebook", "testing", "plugin"}
+FLOORS = ["html", "contracts", "spark", "store", "files", "proofs", "indexes", "building", "planning", "doors", "cli"]  # from the ground
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -38,7 +38,8 @@ def _room(module: str) -> str:
     name = module.removeprefix("data_skip").removeprefix(".")
     if name in CONTRACTS:
         return "contracts"
-    return "doors" if name in DOORS else name.split(".")[0]
+    room = name.split(".")[0]
+    return "doors" if room in DOORS else room
 
 
 def _modules(package: str, folder: Path) -> dict[str, set[str]]:

@@ -335,9 +335,9 @@ def test_readers_that_an_index_may_not_choose(tmp_path: Path, how: str) -> None:
     places.append([FileKey("a", 1, 1)], [1], {definition_field("min_max__x", RECORD, definition): pa.array([{"min": 1}], RECORD)})
     source = TableSource(str(tmp_path / "other"), False, None, None, {})
     with pytest.raises(DataSkipError, match="give format, schema and options"):
-        as_indexed(source, places)
+        as_indexed(source, places.snapshot())
     assert not run.exists()
-    assert as_indexed(source, Places([forged.store.uri])).format == "parquet"
+    assert as_indexed(source, Places([forged.store.uri]).snapshot()).format == "parquet"
 
 
 def test_options_and_types_that_text_is_read_with(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_options_and_types_that_text_is_read_with(tmp_path: Path) -> None:
     definition = Definition("MinMax", ("x",), {}, 1, (TREE,), READER | {"format": "csv", "columns": columns, "options": options})
     places = Places([f"file:{tmp_path}/{FOLDER}"])
     places.append([FileKey("a", 1, 1)], [1], {definition_field("min_max__x", RECORD, definition): pa.array([{"min": 1}], RECORD)})
-    found = as_indexed(TableSource(str(tmp_path), False, None, None, {}), places)
+    found = as_indexed(TableSource(str(tmp_path), False, None, None, {}), places.snapshot())
     assert found.schema.simpleString() == "struct<x:string,y:array<int>>" and found.options == options
 
 

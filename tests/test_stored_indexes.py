@@ -182,6 +182,26 @@ def test_index_root_elsewhere(spark: SparkSession, tmp_path: Path) -> None:
     assert len(session.sql("SELECT * FROM t WHERE x > 50").collect()) == 1
 
 
+def test_the_root_of_a_table_with_an_index_is_that_of_its_path(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not listed to know that: in whatever way the path is written, Spark's scans have that root, as every refresh compares."""
+    folder = tmp_path / "a b" / "p=1"
+    folder.mkdir(parents=True)
+    table = lake.skipping.table(str(folder.parent), schema="x LONG, p LONG", format="parquet")
+    lake.spark.range(3).withColumnRenamed("id", "x").write.mode("append").parquet(str(folder))
+    table.create_index(MinMax("x"))
+    plain = str(folder.parent)
+    with monkeypatch.context() as patch:
+        patch.setattr("data_skip.building.source.state_of", None)
+        spelled = [lake.skipping.table(path) for path in (plain, f"{plain}/", plain.replace("/a b", "//a b"), f"file:{plain}")]
+    for one in spelled:
+        assert one.refresh().files_collected == 0
+        assert one.read("snapshot").where("x = 1").count() == 1
+    assert {one.root for one in spelled} == {table.root}
+    shutil.rmtree(folder.parent)
+    with pytest.raises(DataSkipError, match="cannot be read"):
+        spelled[0].refresh()
+
+
 def test_table_in_a_folder_that_deltalake_misreads_is_refused(lake: Lake) -> None:
     other = Lake(lake.spark, lake.skipping, lake.folder / "a%20b")
     other.file("a.parquet", {"x": [1]})

@@ -10,7 +10,7 @@ print(skipping.report())
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from data_skip.building.index_report import IndexReport
@@ -74,10 +74,14 @@ _HOMES = {
     "great_circle": "data_skip.indexes.haversine",
 }
 
+_MODULES = ("clause", "errors", "expression", "filters", "index")  # which plugins name as data_skip.filters.on
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """What is asked for is imported then: Spark, Arrow and deltalake take half a second, and a notebook, or a worker, may need none."""
+        if name in _MODULES:
+            return import_module(f"data_skip.{name}")
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = globals()[name] = getattr(import_module(_HOMES[name]), name)
@@ -85,3 +89,10 @@ if not TYPE_CHECKING:
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext data_skip`: from then on there is `%%skipping`, which runs the SQL of a cell and shows its rows and what was skipped."""
+    from data_skip.notebook import register
+
+    register(shell)

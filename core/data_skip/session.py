@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike, fspath
 from threading import Lock
 from typing import Any
@@ -22,7 +23,9 @@ from data_skip.planning.report import QueryReport, ScanReport
 from data_skip.spark.jvm import Jvm, session_id, stopped
 from data_skip.spark.object_stores import ObjectStores
 from data_skip.spark.settings import disabled
+from data_skip.spark.statements import Statements
 from data_skip.spark.workers import python_without_data_skip
+from data_skip.sql import Sql
 from data_skip.store.settings import HADOOP
 from data_skip.table import Table
 
@@ -75,11 +78,15 @@ class Skipping:
         self._callback = Callback(self.catalog)
         self.jvm = Jvm(spark, self._callback, HADOOP)
         self.jvm.install()
+        by_index = partial(Table.by_index, spark, self.jvm, self.catalog)
+        self._statements = Statements(spark, Sql(self.table, by_index, self._before, lambda: self.catalog.knowledge.kinds).statements())
+        self._statements.install()
 
     def close(self) -> None:
         """The session's queries skip no more; `data_skip.disable` calls it."""
         self.forget()
         self.jvm.uninstall()
+        self._statements.uninstall()
 
     def forget(self) -> None:
         """Lets go of what is known of indexes."""
@@ -112,8 +119,12 @@ class Skipping:
 
     def report(self) -> QueryReport:
         """What the last query with a WHERE over files skipped and read, and why; or that skipping has been off for a later one."""
-        last, off = self._callback.reports.last(), self.jvm.last_left_alone()
-        return QueryReport(off) if _number(off) > _number(last.execution_id) else last
+        return self._before("")
+
+    def _before(self, query: str) -> QueryReport:
+        """The report of the last query but one that runs; "": of the last."""
+        last, off = self._callback.reports.last(query), self.jvm.last_left_alone()
+        return QueryReport(off) if off != query and _number(off) > _number(last.execution_id) else last
 
     def reports(self) -> list[QueryReport]:
         """The reports of the last hundred queries, the oldest first."""

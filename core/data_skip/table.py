@@ -10,9 +10,11 @@ from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from data_skip import html
 from data_skip.building.binding import Binding, bind, changed
 from data_skip.building.index_report import IndexReport
 from data_skip.building.indexing import fitted, index_files, sample_of
@@ -33,7 +35,7 @@ from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
 from data_skip.planning.bounded import Bounded, seconds_of
-from data_skip.planning.catalog import Catalog
+from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
 from data_skip.planning.decide import decide, usable
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.report import human
@@ -76,6 +78,17 @@ class Description:
             lines.append(f"  {row['index']}: {row['files']:,} files, {human(row['bytes'])}{problem}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        if self.version is None:
+            return html.shown(html.line(html.code(self.table), f" has no index; {self.files:,} files"))
+        rows = [(html.code(row["index"]), row["files"], human(row["bytes"]), row["problem"]) for row in self.rows]
+        return html.shown(
+            html.title(html.code(self.table)),
+            html.line(f"{self.files_indexed:,} of {self.files:,} files have a fresh record ", html.bar(self.files_indexed, self.files)),
+            html.line(f"version {self.version} at ", html.code(self.location)),
+            html.table(["index", "files", "size", "problem"], rows),
+        )
+
 
 @dataclass(repr=False)
 class Ensured:
@@ -90,6 +103,10 @@ class Ensured:
     def __str__(self) -> str:
         parts = (("created", self.created), ("refreshed", self.refreshed))
         return "\n".join(f"{done} {report}" for done, report in parts if report is not None)
+
+    def _repr_html_(self) -> str:
+        parts = (("created", self.created), ("refreshed", self.refreshed))
+        return html.shown(*(html.joined([html.line(done), report.as_html()]) for done, report in parts if report is not None))
 
 
 class IndexExistsError(DataSkipError):
@@ -125,14 +142,22 @@ class Table:
         """The table of a path or a name, as `Skipping.table` says; it is looked at once, so that what is none is refused here."""
         in_catalog = format is None and schema is None and not options and "/" not in name and is_in_catalog(spark, name)
         source = TableSource(name, in_catalog, format, schema, options)
+        snapshot = None if in_catalog else _seen(catalog.store(jvm.qualified(name)))
         if not in_catalog and format is None:
             if system := jvm.table_format(name):
                 raise DataSkipError(
                     f"{name!r} is a table of {system}, which says elsewhere which of these files and rows belong to it; data-skip serves "
                     "files as Spark's own readers read them. For that, with rows that were deleted from it, give format='parquet'"
                 )
-            source = as_indexed(source, catalog.store(jvm.qualified(name)))
-        return cls(spark, jvm, catalog, source, root_of(spark, jvm, source))
+            source = as_indexed(source, snapshot)
+        return cls(spark, jvm, catalog, source, root_of(spark, jvm, source, None if options else snapshot))
+
+    @classmethod
+    def by_index(cls, spark: SparkSession, jvm: Jvm, catalog: Catalog, name: str) -> Table:
+        """The table of a path or a name, for what only its index tells: of a path nothing is listed, nor looked at."""
+        if "/" not in name and is_in_catalog(spark, name):
+            return cls.open(spark, jvm, catalog, name, None, None, {})
+        return cls(spark, jvm, catalog, TableSource(name, False, None, None, {}), jvm.qualified(name))
 
     def _state(self) -> TableState:
         state = state_of(self._spark, self._jvm, self._source)
@@ -170,7 +195,7 @@ class Table:
                 f"{self.name} is a table of the catalog, which says itself what its files are; give its folder, {self.root}"
             )
         refuse_columns_of_one(self._spark, self._source)
-        snapshot = self._snapshot()
+        snapshot = _seen(self._store, BELIEVED_SECONDS) or self._snapshot()  # each query asks for the last one
         if seconds is not None and snapshot is not None and snapshot.definitions:
             self._catalog.bounded.setdefault((self.root, freshness), Bounded(seconds, self.refresh)).bring_up_to_date()
             snapshot = self._snapshot()
@@ -375,12 +400,15 @@ class Table:
         Dates are days and timestamps microseconds since 1970, as Spark keeps them; `modification_time` is milliseconds, `size` bytes. A
         field is NULL where it is unknown. DataSkipError where the table has no index.
         """
+        return self._spark.createDataFrame(self.records())
+
+    def records(self) -> pa.Table:
+        """As `metadata`, as an Arrow table."""
         snapshot = self._snapshot()
         if snapshot is None:
             raise DataSkipError(f"{self.name} has no index; create_index(...) makes one")
         with _store_errors():
-            records = snapshot.to_arrow()
-        return self._spark.createDataFrame(records)
+            return snapshot.to_arrow()
 
     def files(self, where: str | None = None) -> list[str]:
         """The files that a query with this WHERE would read, as URIs: a dry run, nothing is read.
@@ -449,6 +477,14 @@ class Table:
         if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.parts > _MOST_PARTS:
             with _store_errors():
                 self._store.compact(snapshot.dead())
+
+
+def _seen(store: Places, believed: float = 0.0) -> Snapshot | None:
+    """The last version of an index, where there is one that can be read."""
+    try:
+        return store.snapshot(believed)
+    except StoreError:
+        return None
 
 
 def _refuse_no_number(files_per_commit: Any) -> None:

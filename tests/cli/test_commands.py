@@ -137,7 +137,7 @@ def test_text_is_read_as_it_is_told(lake: Lake) -> None:
     [
         (["create", "T", "-i", "MinMax(nothing)"], 1, "nothing"),
         (["create", "T", "-i", "MinMax(x)"], 1, "MinMax(x) exists already"),
-        (["create", "T", "-i", "Minmax(x)"], 2, "perhaps 'MinMax'"),
+        (["create", "T", "-i", "Minmax(x)"], 2, "did you mean MinMax"),
         (["create", "T"], 2, "give an index"),
         (["create", "T", "-r", "gei:x"], 2, "no recipe is called"),
         (["create"], 2, "TABLE"),

@@ -28,10 +28,10 @@ def test_to_look_at_a_commit_takes_little_memory() -> None:
     code = (
         "import resource\n"
         "from data_skip.store import guard\n"
-        "guard._refuse_deep('a', b'{}')\n"
+        "guard._refuse_deep(b'{}')\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         f"for text in (b'x' * {1 << 23}, rb'\\\"' * {1 << 22}):\n"
-        "    guard._refuse_deep('a', b'{\"a\": \"' + text + b'\"}')\n"
+        "    guard._refuse_deep(b'{\"a\": \"' + text + b'\"}')\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
     )
     took = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
@@ -54,9 +54,9 @@ def test_what_is_deep(content: Any, deep: bool, chunk: int, monkeypatch: pytest.
     for text in (json.dumps(content), '{"a": 1}\n' + json.dumps(content) + "\n"):
         if deep:
             with pytest.raises(ValueError, match="deep"):
-                guard._refuse_deep("a", text.encode())
+                guard._refuse_deep(text.encode())
         else:
-            guard._refuse_deep("a", text.encode())
+            guard._refuse_deep(text.encode())
 
 
 def test_many_commits_that_declare_much(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:

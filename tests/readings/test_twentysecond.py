@@ -96,6 +96,9 @@ class _Spark:
     def alias(self, _: str) -> _Spark:
         return self
 
+    def why_not_evaluated(self, _: str) -> str:
+        return ""
+
     def reader(self, _: Any) -> dict[str, Any]:
         return {"format": "parquet", "options": {}, "columns": [], "session": {}}
 

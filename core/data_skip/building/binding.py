@@ -28,6 +28,7 @@ from data_skip.store.definition import Definition
 from data_skip.store.reader import Reading, difference, unsure
 
 _SHOWN = 300  # characters of what is wrong
+_NOT_DONE = "which data-skip does not do for an index"
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
 
@@ -50,9 +51,7 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
     for sql in index.inputs:
         try:
             if stored and (why := jvm.why_not_evaluated(sql)):
-                raise DataSkipError(
-                    f"{index}: {sql!r} {why}, which data-skip does not do for an index; drop_index() it, or delete the index"
-                )
+                raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}; drop_index() it, or delete the index")
             selected = frame.select(F.expr(sql).alias("expression"))
             tree = jvm.expression(selected)
             decoded = decode(tree) if tree is not None else None
@@ -64,6 +63,8 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
             raise DataSkipError(f"{index}: {sql!r} is more than an expression over one row (an aggregate, window, generator or subquery)")
         if why := _why_no_record(decoded):
             raise DataSkipError(f"{index}: {sql!r} {why}")
+        if not stored and (why := jvm.why_not_evaluated(sql)):  # as no refresh would
+            raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}")
         trees.append(tree)
         types.append(selected.schema[0].dataType)
     if refusal := index.refuse(tuple(tree.type for tree in indexed(list(map(decode, trees))))):

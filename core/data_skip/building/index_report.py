@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from data_skip import html
+
 
 @dataclass(repr=False)
 class IndexReport:
@@ -39,21 +41,40 @@ class IndexReport:
             f"  {self.files_collected:,} files with {self.rows:,} rows collected in {self.seconds:.1f} s; "
             f"{self.files_current:,} files were up to date",
         ]
+        return "\n".join(lines + [f"  {note}" for note in self._notes()])
+
+    def _repr_html_(self) -> str:
+        return html.shown(self.as_html())
+
+    def as_html(self) -> html.Html:
+        """A part of a notebook's page."""
+        counts = [(f"{self.files_collected:,}", f"{self.rows:,}", f"{self.seconds:.1f} s", f"{self.files_current:,}")]
+        return html.joined(
+            [
+                html.title(html.joined(["indexes of ", html.code(self.table)])),
+                html.listed([html.code(index) for index in self.indexes]),
+                html.table(["files collected", "with rows", "in", "files up to date before"], counts),
+                html.listed(self._notes()),
+            ]
+        )
+
+    def _notes(self) -> list[str]:
+        """What is not as it was asked for, or not by the shortest way, a line each."""
+        notes = []
         if self.files_lifted:
-            lines.append(f"  {self.files_lifted:,} of them were not read: their own footers hold what was asked for")
+            notes.append(f"{self.files_lifted:,} of them were not read: their own footers hold what was asked for")
         if self.why_by_spark:
-            lines.append(f"  some of them were read by Spark, which takes longer: {self.why_by_spark}")
+            notes.append(f"some of them were read by Spark, which takes longer: {self.why_by_spark}")
         if self.files_too_recent:
-            lines.append(f"  {self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")
+            notes.append(f"{self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")
         if self.files_refused:
             why = "hold malformed records, or lines that are read otherwise by another query: they are always read"
-            lines.append(f"  {self.files_refused:,} files {why}")
+            notes.append(f"{self.files_refused:,} files {why}")
         if self.files_unreadable:
-            lines.append(
-                f"  {self.files_unreadable:,} files cannot be read, and have no record until a refresh() that can: {self.unreadable}"
+            notes.append(
+                f"{self.files_unreadable:,} files cannot be read, and have no record until a refresh() that can: {self.unreadable}"
             )
         if self.files_undated:
             why = "by some indexes until a refresh() on another day: text without a date is read as a time of today"
-            lines.append(f"  {self.files_undated:,} files hold times of the last day, and are unknown {why}")
-        lines += [f"  {index} is unknown for some files, which are read: {why}" for index, why in self.unknown.items()]
-        return "\n".join(lines)
+            notes.append(f"{self.files_undated:,} files hold times of the last day, and are unknown {why}")
+        return notes + [f"{index} is unknown for some files, which are read: {why}" for index, why in self.unknown.items()]

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from data_skip.store.storage_options import StorageOptions
+from data_skip.store.storage_options import StorageOptions, leads_elsewhere
 
 SCHEMES = ("s3", "s3a", "s3n", "abfs", "abfss", "gs")
 _TAIL = 1 << 16  # bytes at the end of a file that come with the first of them that is asked for: a footer, and what is looked at beside it
 # Of all other letters, libraries differ in how they are written in a request.
 _NAME = "[A-Za-z0-9_=,+-][A-Za-z0-9_=.,+-]*"
 _SAFE = re.compile(f"{_NAME}(/{_NAME})*")
-# Names in the environment by which deltalake takes another place for a store than it is told, and Hadoop does not.
-_ELSEWHERE = re.compile(
-    r"((aws|azure|azure_storage|google|google_storage|object_store)_)?"
-    r"(endpoint|endpoint_url|endpoint_url_s3|use_fabric_endpoint|base_url|proxy_url|use_emulator)"
-    r"|azurite_.*|(storage|gcs)_emulator_host",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -52,7 +44,7 @@ class RemoteFiles:
 
     @cached_property
     def _handler(self) -> Any:
-        if elsewhere := next(filter(_ELSEWHERE.fullmatch, os.environ), None):
+        if elsewhere := leads_elsewhere(self.options):
             raise OSError(f"{elsewhere} is set where tasks run, and may lead deltalake to another place than Spark")
         from deltalake.fs import DeltaStorageHandler  # only where files are remote: it takes a worker 100 ms
 

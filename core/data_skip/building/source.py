@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
@@ -14,7 +15,7 @@ from data_skip.files.listing import Listing
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
-from data_skip.store import FileKey, Places, Snapshot, StoreError
+from data_skip.store import FileKey, Snapshot
 from data_skip.store.definition import Definition
 from data_skip.store.reader import AS_PARQUET, BY_POSITION, SUPPORTED_FORMATS, may_lead_elsewhere
 from data_skip.store.snapshot import SUMMARIES
@@ -22,6 +23,7 @@ from data_skip.store.snapshot import SUMMARIES
 _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")
 _WITH_SCHEMA = ("parquet", "orc", "avro", "geoparquet", "text")  # formats of which one file tells the columns
 _MERGING = ("parquet", "orc", "geoparquet")  # but these of all, where the reader is told to merge what files say
+_GLOB = re.compile(r"[{}\[\]*?\\]")  # what makes a path a pattern of Hadoop's
 _ANY = "data_skip_any string"  # a schema that every format takes
 
 
@@ -36,12 +38,8 @@ class TableSource:
     options: dict[str, str]
 
 
-def as_indexed(source: TableSource, store: Places) -> TableSource:
+def as_indexed(source: TableSource, snapshot: Snapshot | None) -> TableSource:
     """Without a format: the reader that an existing index was collected with."""
-    try:
-        snapshot = store.snapshot()
-    except StoreError:
-        return source
     for definition in (snapshot.definitions if snapshot else {}).values():
         reader, schema = definition.reader, source.schema
         _refuse_foreign(source.name, definition)
@@ -195,8 +193,14 @@ def files_below(spark: SparkSession, jvm: Jvm, root: str) -> set[FileKey]:
     return {key for key in state.list()[1] if key is not None} | state.beside()
 
 
-def root_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> str:
-    """Where a table's files lie, with the errors of `state_of`. Spark is not asked for columns: that may be a pass over all text."""
+def root_of(spark: SparkSession, jvm: Jvm, source: TableSource, snapshot: Snapshot | None) -> str:
+    """Where a table's files lie, with the errors of `state_of`. Spark is not asked for columns: that may be a pass over all text.
+
+    snapshot: of the index at the path of the source. Where there is one, that path is a table's root, and its files are not listed.
+    """
+    told = snapshot is not None and snapshot.definitions and (source.format or "").lower() in SUPPORTED_FORMATS
+    if told and not source.in_catalog and not _GLOB.search(source.name):
+        return jvm.qualified(source.name)
     known = source.in_catalog or source.schema is not None
     return state_of(spark, jvm, source if known else replace(source, schema=_ANY)).root
 

@@ -265,15 +265,17 @@ def doctor(
 
 def _indexes(index: list[str] | None, recipe: list[str] | None) -> list[Index]:
     """The indexes that are asked for. A usage error for a text that spells none."""
-    from data_skip.cli.spelling import index_of, recipe_of
+    from data_skip.building.index_text import parse_index
+    from data_skip.cli.recipes import recipe_of
+    from data_skip.errors import DataSkipError
     from data_skip.planning.catalog import kinds_of
 
     if not index and not recipe:
         raise typer.BadParameter("give an index, as --index 'MinMax(temp)'; `data-skip describe` shows those that a table has")
     kinds = kinds_of(None if recipe else (re.match(r"\s*(\w*)", text)[0].strip() for text in index or ()))  # type: ignore[index]
     try:
-        return [*(index_of(text, kinds) for text in index or ()), *(one for text in recipe or () for one in recipe_of(text))]
-    except ValueError as error:
+        return [*(parse_index(text, kinds) for text in index or ()), *(one for text in recipe or () for one in recipe_of(text))]
+    except DataSkipError as error:
         raise typer.BadParameter(str(error)) from error
 
 

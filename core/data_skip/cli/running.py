@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import data_skip
 from data_skip.cli.asked import Asked
 from data_skip.cli.progress import waiting
-from data_skip.cli.spelling import plugin_packages
+from data_skip.cli.recipes import plugin_packages
 from data_skip.errors import DataSkipError
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.java import ensure_java

@@ -19,6 +19,8 @@ import numpy.typing as npt
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
+from data_skip import html
+
 
 @dataclass(frozen=True)
 class Indicators:
@@ -86,13 +88,24 @@ class Measured:
 
     def __str__(self) -> str:
         lines = [f"{self.table}: selectivity sigma = psi * lambda * mu; layout lambda, metadata mu, scanning psi"]
-        shown = [*((where, q, self.of_oracle[where]) for where, q in self.queries.items())]
-        if shown:
-            shown.append(("geometric means", self.means, float(np.mean(list(self.of_oracle.values())))))
-        for name, q, share in shown:
+        for name, q, share in self._rows():
             factors = f"sigma {q.selectivity:.2g}  lambda {q.layout_factor:.2g}  mu {q.metadata_factor:.2g}  psi {q.scanning_factor:.2g}"
             lines.append(f"  {factors}  {share:.1%} of the oracle  {name}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        factors = ("selectivity", "layout_factor", "metadata_factor", "scanning_factor")
+        rows = [
+            (html.code(name), *(f"{getattr(q, factor):.2g}" for factor in factors), f"{share:.1%}", html.bar(share, 1))
+            for name, q, share in self._rows()
+        ]
+        head = ["query", "selectivity σ", "layout λ", "metadata μ", "scanning ψ", "of the oracle", ""]
+        return html.shown(html.title(html.code(self.table)), html.table(head, rows), html.line("σ = ψ · λ · μ"))
+
+    def _rows(self) -> list[tuple[str, Indicators, float]]:
+        """Of each query, and of all, the indicators and the share of the oracle."""
+        rows = [(where, q, self.of_oracle[where]) for where, q in self.queries.items()]
+        return [*rows, ("geometric means", self.means, float(np.mean(list(self.of_oracle.values()))))] if rows else []
 
 
 def matches(frame: DataFrame, wheres: Sequence[str]) -> list[Row]:

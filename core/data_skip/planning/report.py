@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 
+from data_skip import html
+
 KEPT_REPORTS = 100
 OUTSIDE = "(outside of a query)"
 
@@ -78,6 +80,36 @@ class ScanReport:
         lines.append(f"  decided in {self.milliseconds:.1f} ms")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        return html.shown(self.as_html())
+
+    def as_html(self) -> html.Html:
+        """A part of a notebook's page."""
+        contract = "" if self.contract == "listing" else f", contract {self.contract}: files as of that version of its index"
+        amounts = [
+            (what, shown(read), shown(total), shown(total - read), html.bar(total - read, total))
+            for what, read, total, shown in (
+                ("files", self.files_read, self.files_total, "{:,}".format),
+                ("bytes", self.bytes_read, self.bytes_total, human),
+            )
+        ]
+        told = [f"{self.rows_kept:,} rows in files read, of {self.rows_known:,} in files with a record"] if self.rows_known else []
+        told += [f"scanning factor psi = {self.scanning_factor:.2g}"] if self.rows_known else []
+        told += [f"{self.files_unknown:,} files without a fresh record, always read"] if self.files_unknown else []
+        clause = html.code(one_line(self.clause)) if self.clause else "none: every file is read"
+        parts = [
+            html.title(html.joined(["scan of ", html.code(self.table), contract])),
+            html.table(["", "read", "of", "skipped", ""], amounts),
+            html.line("; ".join([*told, f"decided in {self.milliseconds:.1f} ms"])),
+            html.line("clause: ", clause),
+        ]
+        if self.predicates:
+            rows = [(html.code(one_line(p.predicate)), p.files_skipped_alone, one_line(p.why_not or p.why_none)) for p in self.predicates]
+            parts.append(html.table(["predicate", "skips alone", "why not more"], rows))
+        parts.append(html.listed([f"note: {one_line(note)}" for note in self.notes]))
+        parts.append(html.listed([f"error: {one_line(error)} (its files are read)" for error in self.errors]))
+        return html.joined(parts)
+
 
 @dataclass(repr=False)
 class QueryReport:
@@ -95,6 +127,15 @@ class QueryReport:
         if not self.scans:
             return "no query with a WHERE over files has run since data_skip.enable"
         return "\n".join([f"query {self.execution_id}", *map(str, self.scans)])
+
+    def _repr_html_(self) -> str:
+        return html.shown(self.as_html())
+
+    def as_html(self) -> html.Html:
+        """A part of a notebook's page."""
+        if not self.scans:
+            return html.line(str(self))
+        return html.joined([html.line(f"query {self.execution_id}"), *(scan.as_html() for scan in self.scans)])
 
 
 def one_line(text: str) -> str:
@@ -151,13 +192,13 @@ class Reports:
         """The oldest first."""
         return list(self._newest_first())[::-1]
 
-    def last(self) -> QueryReport:
-        """The newest; one without scans where there is none."""
-        return next(self._newest_first(), QueryReport(""))
+    def last(self, but: str = "") -> QueryReport:
+        """The newest, of another query than one that runs; one without scans where there is none."""
+        return next(self._newest_first(but), QueryReport(""))
 
-    def _newest_first(self) -> Iterator[QueryReport]:
+    def _newest_first(self, but: str = "") -> Iterator[QueryReport]:
         with self._lock:
-            queries = [(execution_id, dict(known)) for execution_id, known in reversed(self._queries.items())]
+            queries = [(execution_id, dict(known)) for execution_id, known in reversed(self._queries.items()) if execution_id != but]
         for execution_id, known in queries:
             made = [self._made(execution_id, number, scans) for number, scans in known.items()]
             if any(made):

@@ -74,9 +74,11 @@ public final class Shim {
   public String tableFormat(org.apache.spark.sql.classic.SparkSession session, String path) throws java.io.IOException {
     Path folder = new Path(path);
     FileSystem files = folder.getFileSystem(session.sessionState().newHadoopConf());
-    if (files.exists(new Path(folder, "_delta_log"))) return "Delta";
-    if (files.exists(new Path(folder, ".hoodie"))) return "Hudi";
-    boolean ofIceberg = ofIceberg(files, folder) || ("data".equals(folder.getName()) && ofIceberg(files, folder.getParent()));
+    Path[] signs = new Path[] {new Path(folder, "_delta_log"), new Path(folder, ".hoodie"), new Path(folder, "metadata")};
+    boolean[] are = FilesNow.exist(files, signs);
+    if (are[0]) return "Delta";
+    if (are[1]) return "Hudi";
+    boolean ofIceberg = (are[2] && ofIceberg(files, folder)) || ("data".equals(folder.getName()) && ofIceberg(files, folder.getParent()));
     return ofIceberg ? "Iceberg" : null;
   }
 
@@ -239,10 +241,11 @@ public final class Shim {
 
   /** Whether a folder holds one of some files. */
   public boolean holdsAny(org.apache.spark.sql.classic.SparkSession session, String folder, String names) throws java.io.IOException {
-    Path path = new Path(java.net.URI.create(folder));
-    FileSystem system = path.getFileSystem(session.sessionState().newHadoopConf());
     String[] each = names.split(" ");
-    for (int i = 0; i < each.length; i++) if (system.exists(new Path(path, each[i]))) return true;
+    List paths = new ArrayList();
+    for (int i = 0; i < each.length; i++) paths.add(new Path(new Path(java.net.URI.create(folder)), each[i]));
+    FileStatus[] found = FilesNow.of(paths, session.sessionState().newHadoopConf());
+    for (int i = 0; i < found.length; i++) if (found[i] != null) return true;
     return false;
   }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
 FAILURES = (DeltaError, OSError)  # of deltalake
 _NAME = "data_skip.commit"  # in what a commit says of itself
+_SENT = re.compile(r"PUT \S+/_delta_log/")  # as deltalake tells of it
+_REFUSED = re.compile(r"\b4(?!08)\d\d [A-Z]")  # a status; after 408, and those that a gateway makes up, what was sent may be under way
 _TRIES = 20
 _MOST_PAUSE = 32  # before the next one, in as long as the last one took
 
@@ -57,7 +60,7 @@ class Commit:
 def retried(write: Callable[[], None], commit: Commit) -> tuple[Exception, bool] | None:
     """Writes, and again where another writer was faster; None once it is done.
 
-    Else why not, and whether it is known that nothing was written.
+    Else why not, and whether it is known that nothing was written, nor will be.
     """
     for attempt in range(_TRIES):
         begun = time.monotonic()
@@ -71,6 +74,12 @@ def retried(write: Callable[[], None], commit: Commit) -> tuple[Exception, bool]
             except FAILURES:
                 return error, False
             if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
-                return error, True
+                return error, not _may_come(error)
             time.sleep(random.uniform(0, min(2**attempt, _MOST_PAUSE)) * (time.monotonic() - begun))
     raise AssertionError
+
+
+def _may_come(error: Exception) -> bool:
+    """Whether a commit that is not there may be yet: it was sent to an object store, which has not said that it refuses it."""
+    text = str(error)
+    return _SENT.search(text) is not None and _REFUSED.search(text) is None

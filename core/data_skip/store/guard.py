@@ -8,6 +8,7 @@ ValueError, before they are asked; what they refuse by themselves is left to the
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import re
 import stat
@@ -17,20 +18,26 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from data_skip.store.sizes import refuse_large
 from data_skip.store.storage_options import Hadoop
 
 LOG = "_delta_log"
-_VERSION = re.compile(r"(\d{20})\.(.+)")
+_VERSION = re.compile(r"([0-9]{20})\.(.+)")
 _CHECKPOINT = "checkpoint.parquet"  # the one kind that deltalake writes
+_MOST_VERSION = (1 << 63) - 1
+_SIDECAR = "sidecar"  # the column of a checkpoint that names further files of it, which deltalake opens wherever they lie
 _HINT = "_last_checkpoint"
 # Bytes: commits of deltalake have a few thousand, and those that declare an index of each column of a wide table of text some millions.
 MOST_COMMIT, _MOST_LOG = 1 << 26, 1 << 30
 _AT_ONCE = 1 << 26  # bytes that Spark is asked for at once
 _MOST_CHECKPOINT = 1 << 29  # in memory
 _MOST_DEEP = 100  # how far the values of a commit are nested: deltalake's own are 5 deep
+_MOST_PARTS = 1 << 20  # of a commit; of deltalake's own some ten for each file with records
+_SPACE = re.compile(r"\s*")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]*\.parquet")  # the name of a file with records; in no folder
 _UNFINISHED = re.compile(r".+\.(parquet|json)#\d+")  # as deltalake's object_store calls it
 _CHUNK = 1 << 22
@@ -42,6 +49,12 @@ class _File:
     name: str
     size: int
     stamp: object  # what changes when it is written again
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether deltalake takes it for all that commits up to its version say, and does not read these."""
+        found = _VERSION.fullmatch(self.name)
+        return found is not None and found[2] == _CHECKPOINT and int(found[1]) <= _MOST_VERSION and self.size > 0
 
 
 class Guard:
@@ -63,11 +76,11 @@ class Guard:
             told = self._spark.listed(f"{self._uri}/{LOG}") if self._spark else None  # None: deltalake will not reach it either
             files = [_File(*file) for file in told or ()]
         versions = {file: match for file in files if (match := _VERSION.fullmatch(file.name))}
-        last = max((int(match[1]) for match in versions.values() if match[2] == _CHECKPOINT), default=-1)
+        last = max((int(match[1]) for file, match in versions.items() if file.is_checkpoint), default=-1)
         others = [file.name for file, match in versions.items() if match[2].startswith("checkpoint.") and match[2] != _CHECKPOINT]
         if others:
             raise ValueError(f"its log has {others[0]}, a kind of checkpoint that data-skip does not write")
-        read = [file for file, match in versions.items() if int(match[1]) + (match[2] == _CHECKPOINT) > last]
+        read = [file for file, match in versions.items() if (int(match[1]), match[2] != "json") > (last, False)]
         read += [file for file in files if file.name == _HINT]
         if large := next((file for file in read if file.size > MOST_COMMIT), None):
             raise ValueError(f"{large.name} of its log has {large.size:,} bytes, at most {MOST_COMMIT:,} are read")
@@ -177,20 +190,71 @@ def _content(path: str, size: int) -> bytes | None:
 
 
 def _refuse_content(name: str, content: bytes) -> None:
-    if not name.endswith(".parquet"):
-        _refuse_deep(name, content)
-        return
     try:
-        refuse_large(pa.BufferReader(content), None, _MOST_CHECKPOINT)
+        if name.endswith(".parquet"):
+            refuse_large(pa.BufferReader(content), None, _MOST_CHECKPOINT)
+            checkpoint = pq.ParquetFile(pa.BufferReader(content))
+            _refuse_sidecars(checkpoint)
+            _refuse_statistics(checkpoint)
+        else:
+            _refuse_deep(content)
+            if name.endswith(".json"):
+                _refuse_texts(content)
     except (ValueError, pa.ArrowException) as error:
         raise ValueError(f"{name} of its log {error}") from error
 
 
-def _refuse_deep(name: str, content: bytes) -> None:
+def _refuse_sidecars(checkpoint: pq.ParquetFile) -> None:
+    names = [name for name in checkpoint.schema_arrow.names if name.lower() == _SIDECAR]
+    if any(column.null_count < len(column) for column in checkpoint.read(names, use_threads=False).columns):
+        raise ValueError("names further files, which data-skip does not write")
+
+
+def _refuse_statistics(checkpoint: pq.ParquetFile) -> None:
+    """As _refuse_texts."""
+    paths = [checkpoint.metadata.schema.column(i).path for i in range(checkpoint.metadata.num_columns)]
+    for column in checkpoint.read([path for path in paths if path.lower().endswith(".stats")], use_threads=False).columns:
+        for part in column.chunks:
+            texts = part
+            while pa.types.is_struct(texts.type):
+                (texts,) = texts.flatten()
+            if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type):
+                _refuse_deep_texts(texts.filter(pc.greater(pc.count_substring_regex(texts, r"[\[{]"), _MOST_DEEP)).to_pylist())
+
+
+def _refuse_texts(content: bytes) -> None:
+    """Of a commit that is not nested too deep: statistics are a text that is JSON again, and deltalake parses it as it does a commit."""
+    decoder, text = json.JSONDecoder(object_pairs_hook=list), content.decode()
+    place = _after_space(text, 0)
+    while place < len(text):
+        action, place = decoder.raw_decode(text, place)
+        place = _after_space(text, place)
+        parts = action if isinstance(action, list) else []
+        parts = [part for part in parts if not isinstance(part, tuple) or part[0] != "metaData"]  # which has trees of expressions
+        while parts:
+            part = parts.pop()
+            if isinstance(part, list | tuple):
+                parts.extend(part)
+            elif isinstance(part, str):
+                _refuse_deep_texts([part])
+
+
+def _after_space(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+def _refuse_deep_texts(texts: Iterable[str]) -> None:
+    for text in texts:
+        if text.count("[") + text.count("{") > _MOST_DEEP:
+            _refuse_deep(text.encode(errors="surrogatepass"))
+
+
+def _refuse_deep(content: bytes) -> None:
     """Of what is no JSON, brackets in text count too: the parsers that come to grief read from the left."""
     without_escapes = content.replace(rb"\\", b"").replace(rb"\"", b"")  # each quote that is left begins a text, or ends one
     marks = np.frombuffer(without_escapes, dtype=np.uint8)
-    depth = all_brackets = most = most_of_all = 0
+    depth = all_brackets = most = most_of_all = commas = 0
     in_text, is_json = False, True
     for start in range(0, len(marks), _CHUNK):
         part = marks[start : start + _CHUNK]
@@ -200,7 +264,10 @@ def _refuse_deep(name: str, content: bytes) -> None:
         most_of_all = max(most_of_all, all_brackets + int(steps.cumsum().max(initial=0)))
         all_brackets += int(steps.sum())
         steps[quoted] = 0
+        commas += int(((part == 44) & ~quoted).sum())
         most = max(most, depth + int(steps.cumsum().max(initial=0)))
         depth, in_text = depth + int(steps.sum()), bool(quoted[-1])
     if (most if is_json and not in_text else most_of_all) > _MOST_DEEP:
-        raise ValueError(f"{name} of its log is nested more than {_MOST_DEEP} deep")
+        raise ValueError(f"is nested more than {_MOST_DEEP} deep")
+    if commas > _MOST_PARTS:
+        raise ValueError(f"has {commas:,} parts, at most {_MOST_PARTS:,} are read")

@@ -45,7 +45,7 @@ def refuse_large(source: Any, columns: Collection[str] | None, most: int, metada
     source: as of pq.ParquetFile, or what opens that.
     """
     metadata = pq.read_metadata(source) if metadata is None else metadata
-    leaves = [i for i in range(metadata.num_columns) if columns is None or _column(metadata, i) in columns]
+    leaves = [i for i in range(metadata.num_columns) if columns is None or _is_of(metadata.schema.column(i).path, columns)]
     total = 0
     repeated: list[tuple[int, int, int]] = []  # at most so many bytes, of a row group, of a leaf
     for group in range(metadata.num_row_groups):
@@ -72,8 +72,10 @@ def _refuse(size: int, most: int) -> None:
         raise ValueError(f"takes {size:,} bytes of memory, at most {most:,} are read")
 
 
-def _column(metadata: pq.FileMetaData, leaf: int) -> str:
-    return str(metadata.schema.column(leaf).path.split(".", 1)[0])
+def _is_of(path: str, columns: Collection[str]) -> bool:
+    """Whether a leaf may lie in one of some columns: a name may hold dots."""
+    parts = path.split(".")
+    return any(".".join(parts[:count]) in columns for count in range(1, len(parts) + 1))
 
 
 def _may_repeat(chunk: pq.ColumnChunkMetaData) -> bool:

@@ -13,6 +13,7 @@ provider of the user's own. What Hadoop does not say is left to deltalake, which
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -23,7 +24,7 @@ class Hadoop(Protocol):
     """What is asked of Spark: spark/object_stores.py answers."""
 
     def told(self, uri: str, keys: Iterable[str], secrets: Iterable[str]) -> Mapping[str, Any]:
-        """`set`, `credentials`, `region`, `overrides`, by keys of Hadoop: see StorageSettings.java."""
+        """`set`, `file_system`, `credentials`, `region`, `overrides`, by keys of Hadoop: see StorageSettings.java."""
 
     def holds(self, uri: str) -> bool | None:
         """Whether there is a file; None where that cannot be told."""
@@ -44,6 +45,14 @@ _S3_KEYS = ("endpoint", "endpoint.region", "path.style.access", "connection.ssl.
 _S3_ENCRYPTION = ("encryption.algorithm", "server-side-encryption-algorithm")
 _S3_ENCRYPTION_KEYS = ("encryption.key", "server-side-encryption.key")
 _ACCESS_POINT = "fs.s3a.bucket.{}.accesspoint.arn"  # by which S3A takes a bucket for whatever that leads to: its name may be any
+_CLIENTS = "fs.s3a.s3.client.factory.impl"
+_OWN_CLIENTS = ("", "org.apache.hadoop.fs.s3a.DefaultS3ClientFactory")
+# Those of Hadoop that find in a store what lies there; another one, or another's clients of S3, may find anything.
+_FILE_SYSTEMS = (
+    "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    *("org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem", "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem"),
+    *("com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem", "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem"),
+)
 _ENCRYPTIONS = {"AES256": "AES256", "SSE-S3": "AES256", "SSE-KMS": "aws:kms", "DSSE-KMS": "aws:kms:dsse", "SSE-C": "sse-c"}
 _AZURE = "fs.azure."
 _AZURE_KEYS = (
@@ -65,6 +74,13 @@ _OPEN = ("aws_skip_signature", "google_skip_signature", "azure_skip_signature", 
 _WHERE = ("endpoint", "proxy", "url", "host", "account_name", "bucket")  # in that of one by which another place is reached than Hadoop's
 # In the name of one by which a place is reached otherwise, and no other place; beside these, a key too may choose whose bucket it is.
 _HOW = ("region", "timeout", "retries", "backoff", "pool_", "http1_", "http2_", "user_agent", "payload", "payer", "checksum")
+# Names in the environment by which deltalake takes another place for a store than it is told, and Hadoop does not.
+_ELSEWHERE = re.compile(
+    r"((aws|azure|azure_storage|google|google_storage|object_store)_)?"
+    r"(endpoint|endpoint_url|endpoint_url_s3|use_fabric_endpoint|base_url|proxy_url|use_emulator)"
+    r"|azurite_.*|(storage|gcs)_emulator_host",
+    re.IGNORECASE,
+)
 _HIDDEN = "***"
 _PATIENCE = {"retry_timeout": "30s"}  # instead of three minutes: a query waits, which would be answered without an index as well
 
@@ -73,8 +89,8 @@ class StorageOptions(Mapping[str, str]):
     """What deltalake takes as `storage_options`; what is printed of it has no secrets."""
 
     def __init__(self, options: Mapping[str, str], say_where: bool = False, of_hadoop: bool = True) -> None:
-        """say_where: whether the user has said where the store is, or how it is reached, to one of deltalake and Hadoop alone: the other
-        may not reach it.
+        """say_where: whether the user has said where the store is, or how it is reached, to one of deltalake and Hadoop alone, if only by
+        the environment: the other may not reach it.
 
         of_hadoop: whether what lies there is surely what Hadoop finds there.
         """
@@ -107,6 +123,13 @@ def _is_secret(option: str) -> bool:
     return name not in _OPEN and any(word in name for word in _SECRET)
 
 
+def leads_elsewhere(options: Mapping[str, str]) -> str:
+    """What is set in the environment of this process and may lead deltalake to another place than these options do; "" where nothing is."""
+    endpoint = options.get("aws_endpoint", "")
+    names = [name for name in os.environ if _ELSEWHERE.fullmatch(name) and (not endpoint or os.environ[name].rstrip("/") != endpoint)]
+    return min(names, default="")
+
+
 def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
     """What deltalake is told of the object store of a URI; nothing of a local file."""
     parts = urlsplit(uri)
@@ -114,7 +137,7 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
         return StorageOptions({})
     account = parts.hostname or ""
     if parts.scheme in ("s3", "s3a", "s3n"):
-        keys = [*(_S3A + key for key in (*_S3_KEYS, *_S3_ENCRYPTION)), _ACCESS_POINT.format(parts.netloc)]
+        keys = [*(_S3A + key for key in (*_S3_KEYS, *_S3_ENCRYPTION)), _ACCESS_POINT.format(parts.netloc), _CLIENTS]
         secrets = [_S3A + key for key in _S3_ENCRYPTION_KEYS]
     elif parts.scheme in ("abfs", "abfss"):
         keys = [key for name in _AZURE_KEYS for key in _of_account(name, account)]
@@ -135,8 +158,9 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
     found |= _PATIENCE
     overrides = {key.lower(): value for key, value in told["overrides"].items()}
     by_access_point = _ACCESS_POINT.format(parts.netloc) in set_
-    say_where = by_access_point or any(word in key for key in overrides for word in _WHERE)
-    of_hadoop = not by_access_point and all(any(word in key for word in _HOW) for key in overrides)
+    say_where = by_access_point or bool(leads_elsewhere(found)) or any(word in key for key in overrides for word in _WHERE)
+    known = told.get("file_system", _FILE_SYSTEMS[0]) in _FILE_SYSTEMS and set_.get(_CLIENTS, "") in _OWN_CLIENTS
+    of_hadoop = known and not say_where and all(any(word in key for word in _HOW) for key in overrides)
     return StorageOptions(found | overrides, say_where, of_hadoop)
 
 

@@ -44,6 +44,27 @@ public final class FilesNow {
     return found;
   }
 
+  /** Which files and folders there are; none where that cannot be known. */
+  public static boolean[] exist(final FileSystem system, final Path[] paths) throws IOException {
+    final boolean[] found = new boolean[paths.length];
+    List asks = new ArrayList();
+    for (int i = 0; i < found.length; i++) {
+      final int place = i;
+      asks.add(new Callable() {
+        public Object call() {
+          try {
+            found[place] = system.exists(paths[place]);
+          } catch (IOException unknown) {
+            found[place] = false;
+          }
+          return null;
+        }
+      });
+    }
+    atOnce(asks, "file".equals(system.getUri().getScheme()));
+    return found;
+  }
+
   /** What files in a folder begin with, one after the other. `files`: of each how many bytes, and its name. */
   public static byte[] contents(String uri, String[] files, final Configuration configuration) throws IOException {
     final Path folder = StorageSettings.path(uri, configuration);

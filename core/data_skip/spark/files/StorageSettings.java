@@ -19,7 +19,8 @@ public final class StorageSettings {
 
   /**
    * JSON: `set`: of some keys of Hadoop what is set, of secret ones also in its stores of passwords; `credentials`: those of S3A, whoever
-   * provides them (absent where the file system is another); `region`: where its bucket lies; `overrides`: what the user has set for the library.
+   * provides them (absent where the file system is another); `file_system`: its class (absent where it cannot be made); `region`: where its
+   * bucket lies; `overrides`: what the user has set for the library.
    *
    * As bytes: what py4j logs of an answer is not the text itself.
    */
@@ -43,6 +44,7 @@ public final class StorageSettings {
       if (found != null) set.put(each[i], new String(found).trim());
     }
     result.put("set", set);
+    if (files != null) result.put("file_system", files.getClass().getName());
     Object s3 = internals(files);
     if (s3 != null) {
       Map credentials = credentials(s3);

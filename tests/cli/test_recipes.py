@@ -1,0 +1,24 @@
+"""Recipes of plugins, as a shell names them."""
+
+from __future__ import annotations
+
+import pytest
+
+from data_skip import DataSkipError, MinMax
+from data_skip.cli.recipes import recipe_of
+from geo_skip import GeoBox
+
+
+def test_recipes_of_plugins() -> None:
+    assert recipe_of("geo:lat,lng") == [GeoBox("lat", "lng"), MinMax("lat"), MinMax("lng")]
+    assert recipe_of("geo: lat, lng, boxes=9")[0] == GeoBox("lat", "lng", boxes=9)
+    renamed = recipe_of("log:json_events, time=to_timestamp(ts, 'yyyy,MM'), user_id=None")
+    assert renamed[0] == MinMax("to_timestamp(ts, 'yyyy,MM')")
+    assert not any("user_id" in index.expressions for index in renamed)
+    for text, why in {
+        "gei:a": "there are: geo, log",
+        "log:nothing": "no recipe is called 'nothing'",
+        "geo:": "an SQL expression is missing",
+    }.items():
+        with pytest.raises(DataSkipError, match=why):
+            recipe_of(text)
