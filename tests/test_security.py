@@ -364,8 +364,8 @@ def test_nothing_is_run_that_stands_in_a_store() -> None:
     assert found == {
         "core/data_skip/__init__.py: import_module",  # of what it lists itself
         "core/data_skip/cli/running.py: import_module",  # of what the user names by --register
-        "core/data_skip/cli/spelling.py: import_module",  # of the packages of installed plugins
-        "core/data_skip/cli/spelling.py: eval(",  # ast.literal_eval, of what the user types
+        "core/data_skip/cli/recipes.py: import_module",  # of the packages of installed plugins
+        "core/data_skip/building/index_text.py: eval(",  # ast.literal_eval, of what the user writes
         "core/data_skip/building/collect.py: pickle.loads",
         "core/data_skip/building/direct.py: pickle.loads",
         "core/data_skip/spark/java.py: subprocess",

@@ -142,12 +142,12 @@ def _asked_of(code: Code) -> Callable[[int], tuple[str, str, str]]:
 
 
 def _sedona(spark: Any) -> Check:
-    """Sedona is nothing that is needed: the check fails where a part of it is there alone."""
+    """Sedona is nothing that is needed: the check fails where a part of it is there alone. Spark has some functions of its names itself."""
     try:
         package = version("apache-sedona")
     except PackageNotFoundError:
         package = ""
-    functions = spark.sql("SHOW FUNCTIONS LIKE 'st_geomfromwkb'").count() > 0
+    functions = spark.sql("SHOW FUNCTIONS LIKE 'st_s2cellids'").count() > 0
     if functions and not package:
         return Check(
             "Sedona", FAILED, "its jars are here, its Python package is not", "pip install 'data-skip[geo]': geometry is read by it"
