@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "data_skip"
 CONTRACTS = {"errors", "data_types", "clause", "expression", "ask_spark", "footer", "sample", "index", "filters"}
-DOORS = {"", "session", "table", "sql", "notebook", "testing", "plugin"}
+DOORS = {"", "session", "table", "description", "sql", "notebook", "testing", "plugin"}
 FLOORS = ["html", "contracts", "spark", "store", "files", "proofs", "indexes", "building", "planning", "doors", "cli"]  # from the ground
 
 

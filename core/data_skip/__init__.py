@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from data_skip.building.index_report import IndexReport
+    from data_skip.description import Description
     from data_skip.errors import DataSkipError, DataSkipWarning
     from data_skip.index import Index
     from data_skip.indexes.affix import Prefix, Suffix
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from data_skip.indexes.value_list import ValueList
     from data_skip.planning.report import QueryReport, ScanReport
     from data_skip.session import Skipping, disable, enable
-    from data_skip.table import Description, Table
+    from data_skip.table import Table
 
 __all__ = [
     "BloomFilter",
@@ -55,7 +56,7 @@ _HOMES = {
     "BloomFilter": "data_skip.indexes.bloom",
     "DataSkipError": "data_skip.errors",
     "DataSkipWarning": "data_skip.errors",
-    "Description": "data_skip.table",
+    "Description": "data_skip.description",
     "GapList": "data_skip.indexes.gap_list",
     "Hybrid": "data_skip.indexes.hybrid",
     "Index": "data_skip.index",

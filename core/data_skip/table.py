@@ -5,18 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from inspect import Parameter, signature
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from data_skip import html
 from data_skip.building.binding import Binding, bind, changed
-from data_skip.building.index_report import IndexReport
+from data_skip.building.index_report import Ensured, IndexReport
 from data_skip.building.indexing import fitted, index_files, sample_of
 from data_skip.building.one_pass import Target
 from data_skip.building.source import (
@@ -31,6 +27,8 @@ from data_skip.building.source import (
     root_of,
     state_of,
 )
+from data_skip.building.stored import complete, stored_columns, tuned_otherwise
+from data_skip.description import Description
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
@@ -38,7 +36,6 @@ from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
 from data_skip.planning.decide import decide, usable
 from data_skip.planning.indicators import Measured, matches, measured
-from data_skip.planning.report import human
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
@@ -50,63 +47,6 @@ from data_skip.store.history import Step
 FILES_PER_COMMIT = 100_000  # whose records the driver holds at a time
 _FEW_ROWS = 1_000  # of an index: to drop some of them is not worth a commit
 _MOST_PARTS = 100  # files of an index, of which each takes a third of a millisecond to open
-
-
-@dataclass(repr=False)
-class Description:
-    """The indexes of a table: a line each."""
-
-    table: str
-    location: str
-    version: int | None
-    files: int
-    files_indexed: int
-    rows: list[dict[str, Any]]
-
-    def __repr__(self) -> str:  # as a notebook shows it
-        return str(self)
-
-    def __str__(self) -> str:
-        if self.version is None:
-            return f"{self.table} has no index; {self.files:,} files"
-        lines = [
-            f"{self.table}: {self.files_indexed:,} of {self.files:,} files have a fresh record",
-            f"  version {self.version} at {self.location}",
-        ]
-        for row in self.rows:
-            problem = f" - {row['problem']}" if row["problem"] else ""
-            lines.append(f"  {row['index']}: {row['files']:,} files, {human(row['bytes'])}{problem}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        if self.version is None:
-            return html.shown(html.line(html.code(self.table), f" has no index; {self.files:,} files"))
-        rows = [(html.code(row["index"]), row["files"], human(row["bytes"]), row["problem"]) for row in self.rows]
-        return html.shown(
-            html.title(html.code(self.table)),
-            html.line(f"{self.files_indexed:,} of {self.files:,} files have a fresh record ", html.bar(self.files_indexed, self.files)),
-            html.line(f"version {self.version} at ", html.code(self.location)),
-            html.table(["index", "files", "size", "problem"], rows),
-        )
-
-
-@dataclass(repr=False)
-class Ensured:
-    """What ensure_index did: of the indexes that were missing, and of those that were there; None where there are none of these."""
-
-    created: IndexReport | None
-    refreshed: IndexReport | None
-
-    def __repr__(self) -> str:  # as a notebook shows it
-        return str(self)
-
-    def __str__(self) -> str:
-        parts = (("created", self.created), ("refreshed", self.refreshed))
-        return "\n".join(f"{done} {report}" for done, report in parts if report is not None)
-
-    def _repr_html_(self) -> str:
-        parts = (("created", self.created), ("refreshed", self.refreshed))
-        return html.shown(*(html.joined([html.line(done), report.as_html()]) for done, report in parts if report is not None))
 
 
 class IndexExistsError(DataSkipError):
@@ -270,13 +210,13 @@ class Table:
         """Those that are to be created. DataSkipError for one that cannot be, beside what exists, or exists and is not used."""
         for index in indexes:
             self._catalog.learn(index)
-        stored = {index: _stored(index, existing) for index in indexes}
+        stored = {index: stored_columns(index, existing) for index in indexes}
         asked = {column for columns in stored.values() for column in columns}
         for index, columns in stored.items():
             for column in columns:
                 if isinstance(problem := usable(existing[column], self._catalog.knowledge.kinds), str):
                     raise DataSkipError(problem)
-            others = [known for column, known in existing.items() if column not in asked and _tuned_otherwise(index, known)]
+            others = [known for column, known in existing.items() if column not in asked and tuned_otherwise(index, known)]
             if not columns and others:
                 advice = f"drop_index({others[0]}) first, or create_index({index}) to have both"
                 raise DataSkipError(f"{self.name} has {others[0]}, which is {index} with other parameters: {advice}")
@@ -297,7 +237,7 @@ class Table:
         return [fitted(index, sample) for index in indexes]
 
     def _refuse_twice(self, index: Index, existing: Mapping[str, Definition]) -> None:
-        if _stored(index, existing):
+        if stored_columns(index, existing):
             raise IndexExistsError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
 
     def refresh(self, progress: bool = False, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
@@ -325,7 +265,7 @@ class Table:
         if not bindings:
             return IndexReport(self.name, [])
         with _store_errors():
-            current = _complete(snapshot, [binding.index.column for binding in bindings])
+            current = complete(snapshot, [binding.index.column for binding in bindings])
         report = self._index(state, snapshot, bindings, current, files_per_commit, progress)
         self._tidy()
         return report
@@ -341,7 +281,7 @@ class Table:
         definitions = snapshot.definitions if snapshot else {}
         chosen: list[str] = []
         for index in indexes:
-            columns = _stored(index, definitions)
+            columns = stored_columns(index, definitions)
             if not columns:
                 raise DataSkipError(f"{self.name} has no {index}; describe() lists what it has")
             if len(columns) > 1:
@@ -359,19 +299,8 @@ class Table:
         """
         snapshot = self._snapshot()
         _, keys = self._state().list()
-        if snapshot is None:
-            return Description(self.name, self._store.location, None, len(keys), 0, [])
         with _store_errors():
-            records = snapshot.records(snapshot.definitions)
-        listed = set(keys)
-        live = np.array([file in listed for file in snapshot.files], dtype=bool) & snapshot.recorded
-        rows = []
-        for column, definition in snapshot.definitions.items():
-            known = usable(definition, self._catalog.knowledge.kinds)
-            files = int((records[column].is_valid().to_numpy(zero_copy_only=False) & live).sum())
-            problem = known if isinstance(known, str) else ""
-            rows.append({"index": str(definition), "files": files, "bytes": records[column].nbytes, "problem": problem})
-        return Description(self.name, self._store.location, snapshot.version, len(keys), int(live.sum()), rows)
+            return Description.of(self.name, self._store.location, snapshot, keys, self._catalog.knowledge.kinds)
 
     def compact(self) -> None:
         """Rewrites the index with one row for each file version that is there: refresh() does so by itself once it is worth it."""
@@ -499,34 +428,3 @@ def _store_errors() -> Iterator[None]:
         yield
     except StoreError as error:
         raise DataSkipError(str(error)) from error
-
-
-def _stored(index: Index, definitions: Mapping[str, Definition]) -> list[str]:
-    """The columns of an index in the store: several only where a parameter is None, which stands for whatever was chosen."""
-    if index.column in definitions:
-        return [index.column]
-    if None not in index.parameters.values():
-        return []
-    return [
-        column
-        for column, known in definitions.items()
-        if (known.kind, known.expressions) == (index.kind, index.expressions)
-        and all(value is None or known.parameters.get(name) == value for name, value in index.parameters.items())
-    ]
-
-
-def _tuned_otherwise(index: Index, known: Definition) -> bool:
-    """Whether a stored index is of the same kind and expressions, and made differently by parameters that have a default.
-
-    Those that have none say what it is: Formatted(x, 'is_bot') is another index than Formatted(x, 'is_mobile').
-    """
-    must = [name for name, parameter in signature(type(index)).parameters.items() if parameter.default is Parameter.empty]
-    return (known.kind, known.expressions) == (index.kind, index.expressions) and all(
-        known.parameters.get(name) == index.parameters[name] for name in must if name in index.parameters
-    )
-
-
-def _complete(snapshot: Snapshot, columns: list[str]) -> set[FileKey]:
-    """The file versions that have been collected for all of these indexes, whether or not something is known of them."""
-    collected = snapshot.collected(columns)
-    return {file for file, complete in zip(snapshot.files, collected, strict=True) if complete}

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from data_skip import Description, IndexReport, QueryReport, ScanReport, html
+from data_skip.building.index_report import Ensured
 from data_skip.planning.indicators import Indicators, Measured
 from data_skip.planning.report import PredicateReport
-from data_skip.table import Ensured
 
 EVIL = '<script>alert(\'x\')</script>"&<b onclick="x">'
 VOID = {"br", "img", "hr"}

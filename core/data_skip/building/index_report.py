@@ -78,3 +78,22 @@ class IndexReport:
             why = "by some indexes until a refresh() on another day: text without a date is read as a time of today"
             notes.append(f"{self.files_undated:,} files hold times of the last day, and are unknown {why}")
         return notes + [f"{index} is unknown for some files, which are read: {why}" for index, why in self.unknown.items()]
+
+
+@dataclass(repr=False)
+class Ensured:
+    """What ensure_index did: of the indexes that were missing, and of those that were there; None where there are none of these."""
+
+    created: IndexReport | None
+    refreshed: IndexReport | None
+
+    def __repr__(self) -> str:  # as a notebook shows it
+        return str(self)
+
+    def __str__(self) -> str:
+        parts = (("created", self.created), ("refreshed", self.refreshed))
+        return "\n".join(f"{done} {report}" for done, report in parts if report is not None)
+
+    def _repr_html_(self) -> str:
+        parts = (("created", self.created), ("refreshed", self.refreshed))
+        return html.shown(*(html.joined([html.line(done), report.as_html()]) for done, report in parts if report is not None))

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from data_skip.errors import DataSkipError
 from data_skip.planning.catalog import kinds_of, places_of
 from data_skip.store import FileKey, Places, StoreError
@@ -18,7 +16,7 @@ from data_skip.store.delta import KEPT_HOURS
 from data_skip.store.history import Step
 
 if TYPE_CHECKING:
-    from data_skip.table import Description
+    from data_skip.description import Description
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!~*'():@&=+$,;/")  # in the path of a Java URI
 
@@ -34,26 +32,15 @@ class LocalTable:
 
     def describe(self) -> Description:
         """As Table.describe of a table that is read without options which choose files."""
-        from data_skip.planning.decide import usable  # these know Spark, which takes long to import
-        from data_skip.table import Description
+        from data_skip.description import Description  # which knows Spark, and takes long to import
 
+        listed = list(_listed(self._folder, ""))
         try:
             snapshot = self._store.snapshot()
-            records = snapshot.records(snapshot.definitions) if snapshot else {}
+            kinds = kinds_of(definition.kind for definition in snapshot.definitions.values()) if snapshot else {}
+            return Description.of(self.name, self._store.location, snapshot, listed, kinds)
         except StoreError as error:
             raise DataSkipError(str(error)) from error
-        keys = set(_listed(self._folder, ""))
-        if snapshot is None:
-            return Description(self.name, self._store.location, None, len(keys), 0, [])
-        live = np.array([file in keys for file in snapshot.files], dtype=bool) & snapshot.recorded
-        kinds = kinds_of(definition.kind for definition in snapshot.definitions.values())
-        rows = []
-        for column, definition in snapshot.definitions.items():
-            known = usable(definition, kinds)
-            files = int((records[column].is_valid().to_numpy(zero_copy_only=False) & live).sum())
-            problem = known if isinstance(known, str) else ""
-            rows.append({"index": str(definition), "files": files, "bytes": records[column].nbytes, "problem": problem})
-        return Description(self.name, self._store.location, snapshot.version, len(keys), int(live.sum()), rows)
 
     def compact(self) -> None:
         """As Table.compact."""

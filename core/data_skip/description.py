@@ -1,0 +1,71 @@
+"""Description: the indexes of a table, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from data_skip import html
+from data_skip.index import Index
+from data_skip.planning.decide import usable
+from data_skip.planning.report import human
+from data_skip.store import FileKey, Snapshot
+
+
+@dataclass(repr=False)
+class Description:
+    """The indexes of a table: a line each."""
+
+    table: str
+    location: str
+    version: int | None
+    files: int
+    files_indexed: int
+    rows: list[dict[str, Any]]
+
+    @classmethod
+    def of(
+        cls, table: str, location: str, snapshot: Snapshot | None, listed: Collection[FileKey | None], kinds: Mapping[str, type[Index]]
+    ) -> Description:
+        """Of the index at a place, and the files of its table as they are now. StoreError where its records cannot be read."""
+        if snapshot is None:
+            return cls(table, location, None, len(listed), 0, [])
+        records = snapshot.records(snapshot.definitions)
+        there = set(listed)
+        live = np.array([file in there for file in snapshot.files], dtype=bool) & snapshot.recorded
+        rows = []
+        for column, definition in snapshot.definitions.items():
+            known = usable(definition, kinds)
+            files = int((records[column].is_valid().to_numpy(zero_copy_only=False) & live).sum())
+            problem = known if isinstance(known, str) else ""
+            rows.append({"index": str(definition), "files": files, "bytes": records[column].nbytes, "problem": problem})
+        return cls(table, location, snapshot.version, len(listed), int(live.sum()), rows)
+
+    def __repr__(self) -> str:  # as a notebook shows it
+        return str(self)
+
+    def __str__(self) -> str:
+        if self.version is None:
+            return f"{self.table} has no index; {self.files:,} files"
+        lines = [
+            f"{self.table}: {self.files_indexed:,} of {self.files:,} files have a fresh record",
+            f"  version {self.version} at {self.location}",
+        ]
+        for row in self.rows:
+            problem = f" - {row['problem']}" if row["problem"] else ""
+            lines.append(f"  {row['index']}: {row['files']:,} files, {human(row['bytes'])}{problem}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        if self.version is None:
+            return html.shown(html.line(html.code(self.table), f" has no index; {self.files:,} files"))
+        rows = [(html.code(row["index"]), row["files"], human(row["bytes"]), row["problem"]) for row in self.rows]
+        return html.shown(
+            html.title(html.code(self.table)),
+            html.line(f"{self.files_indexed:,} of {self.files:,} files have a fresh record ", html.bar(self.files_indexed, self.files)),
+            html.line(f"version {self.version} at ", html.code(self.location)),
+            html.table(["index", "files", "size", "problem"], rows),
+        )
