@@ -288,12 +288,9 @@ def _session(asked: Asked, command: str) -> Iterator[Skipping]:
 
 
 def _opened(found: Skipping, asked: Asked, name: str) -> Table:
-    """A table by what the user calls it: a folder of this machine is one, also where the catalog has a table of its name."""
-    from data_skip.cli.offline import is_local
+    from data_skip.cli.running import opened
 
-    opened = found.table(f"./{name}" if "/" not in name and is_local(name) else name, **asked.reader)
-    opened.name = name  # as it is told in reports
-    return opened
+    return opened(found, asked, name)
 
 
 @contextmanager

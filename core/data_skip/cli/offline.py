@@ -6,6 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,5 +108,7 @@ def _listed(folder: Path, prefix: str) -> Iterator[FileKey]:
             if entry.is_dir():
                 if "=" in name:
                     yield from _listed(Path(entry.path), f"{prefix}{escaped(name)}/")
-            elif (status := entry.stat()).st_size:
-                yield FileKey(prefix + escaped(name), status.st_size, status.st_mtime_ns // 1_000_000)
+                continue
+            with suppress(FileNotFoundError):  # of a link that leads nowhere, which Hadoop passes over; or it is gone by now
+                if (status := entry.stat()).st_size:
+                    yield FileKey(prefix + escaped(name), status.st_size, status.st_mtime_ns // 1_000_000)
