@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,16 +17,17 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
 import data_skip
 from data_skip import DataSkipError, MinMax, Skipping
-from data_skip.cli import doctor
+from data_skip.cli import app, doctor
 from data_skip.cli.asked import Asked
 from data_skip.cli.offline import LocalTable
 from data_skip.cli.showing import table as drawn
 from data_skip.errors import printable
 from data_skip.index import shown
-from data_skip.store import DeltaStore, StoreError, delta
+from data_skip.store import DeltaStore, StoreError, delta, guard
 from data_skip.store.definition import Definition
 from data_skip.store.snapshot import definition_field
 from data_skip.table import Table
@@ -122,6 +125,22 @@ def test_vacuum_deletes_nothing_but_parquet_files(store: DeltaStore) -> None:
     assert store.vacuum(168) == ["part-00000-never.parquet"]
 
 
+def test_vacuum_beside_a_writer_that_ends(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is being written is there for a moment: that it was gone in the next one was an error, once all had been deleted."""
+    gone, left = (old(log_of(store) / f"{9:020}.json#{i}") for i in (1, 2))
+
+    @contextmanager
+    def listed(folder: str) -> Iterator[list[os.DirEntry[str]]]:
+        with os.scandir(folder) as entries:
+            found = list(entries)
+        gone.unlink(missing_ok=True)
+        yield found
+
+    monkeypatch.setattr(guard, "os", SimpleNamespace(scandir=listed, unlink=os.unlink, path=os.path))
+    assert guard.leftovers(store.location, 1, False) == [f"_delta_log/{left.name}"]
+    assert not left.exists()
+
+
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "data_skip.cli", *arguments]
 
@@ -197,6 +216,20 @@ def test_the_doctor_takes_a_folder_for_a_folder(tmp_path: Path, monkeypatch: pyt
     found: Any = Found()
     assert [check.found for check in doctor._table(found, "weather", Asked())] == ["asked for ./weather"]
     assert [check.found for check in doctor._table(found, "a.weather", Asked())] == ["asked for a.weather"]
+
+
+@pytest.mark.parametrize("what", ["describe", "history", "compact", "vacuum"])
+def test_an_index_on_a_store_is_reached_by_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """Of a table of local files it was reached without Hadoop's credentials, and read without a look at its log."""
+
+    def asked_for(asked: Asked, command: str) -> Any:
+        raise DataSkipError(f"Spark is asked to {command}")
+
+    monkeypatch.setattr(app, "_session", asked_for)
+    result = CliRunner().invoke(app.app, [what, str(tmp_path), "--index-root", "s3a://bucket/indexes"])
+    assert (result.exit_code, result.stderr) == (1, f"error: Spark is asked to {what}\n")
+    for root in (f"file:{tmp_path}/root", f"{tmp_path}/root"):
+        assert CliRunner().invoke(app.app, ["describe", str(tmp_path), "--index-root", root]).exit_code == 0
 
 
 def test_what_was_no_listing_a_moment_ago_may_be_one(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -296,9 +296,9 @@ def _opened(found: Skipping, asked: Asked, name: str) -> Table:
 @contextmanager
 def _perhaps_without_spark(asked: Asked, command: str, name: str) -> Iterator[Table | LocalTable]:
     """Within, a table; Spark is asked for one that is no folder of this machine, and where the user wants it."""
-    from data_skip.cli.offline import LocalTable, is_local
+    from data_skip.cli.offline import LocalTable, is_elsewhere, is_local
 
-    if is_local(name) and not asked.needs_spark:
+    if is_local(name) and not is_elsewhere(asked.index_root or "") and not asked.needs_spark:
         yield LocalTable(name, asked.index_root)
         return
     with _session(asked, command) as found:

@@ -81,7 +81,12 @@ class LocalTable:
 
 def is_local(name: str) -> bool:
     """Whether a name is that of a folder of this machine."""
-    return (name.startswith("file:") or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name)) and folder_of(name).is_dir()
+    return not is_elsewhere(name) and folder_of(name).is_dir()
+
+
+def is_elsewhere(name: str) -> bool:
+    """Whether a name says that it is of a store which Spark alone has the credentials of."""
+    return not name.startswith("file:") and re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name) is not None
 
 
 def folder_of(name: str) -> Path:

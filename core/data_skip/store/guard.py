@@ -14,6 +14,7 @@ import re
 import stat
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,11 +151,12 @@ def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
     for folder in (location, f"{location}/{LOG}"):
         with os.scandir(folder) as entries:
             for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                if _UNFINISHED.fullmatch(entry.name) and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - hours * 3600:
-                    found.append(os.path.relpath(entry.path, location))
-                    if not dry_run:
-                        os.unlink(entry.path)
+                with suppress(FileNotFoundError):  # by now its writer is done, or another has deleted it
+                    status = entry.stat(follow_symlinks=False)
+                    if _UNFINISHED.fullmatch(entry.name) and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - hours * 3600:
+                        if not dry_run:
+                            os.unlink(entry.path)
+                        found.append(os.path.relpath(entry.path, location))
     return found
 
 
