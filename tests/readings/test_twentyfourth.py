@@ -165,6 +165,18 @@ def test_nothing_in_an_index_is_a_command_for_the_terminal(hostile: Path, what: 
     assert "\x1b" not in str(LocalTable(str(hostile)).describe())
 
 
+def test_nothing_in_an_error_of_the_store_is_a_command(store: DeltaStore) -> None:
+    """Names of files, as others may choose them."""
+    old(Path(store.location) / "a\x1b[31m")
+    with pytest.raises(StoreError) as raised:
+        store.vacuum(168)
+    assert "holds a" in str(raised.value) and "\x1b" not in str(raised.value)
+    (log_of(store) / f"{3:020}.checkpoint.\x1b[31m").write_bytes(b"x")
+    with pytest.raises(StoreError, match="a kind of checkpoint") as raised:
+        DeltaStore(store.uri).snapshot()
+    assert "\x1b" not in str(raised.value)
+
+
 def test_what_is_printed_otherwise() -> None:
     assert printable("é 😀\ta\nb\u200d") == "é 😀\ta\nb\u200d"
     assert printable("\r\x00\x7f\x85\ud800") == r"\r\x00\x7f\x85\ud800"
@@ -243,6 +255,17 @@ def test_what_was_no_listing_a_moment_ago_may_be_one(lake: Lake, monkeypatch: py
 
     monkeypatch.setattr(table._store, "snapshot", seen)
     assert Table.read(table, "snapshot").collect() == [(1,)]
+
+
+def test_a_store_that_refuses_to_tell_is_an_error_of_ours(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> bool:
+        raise AnalysisException("AccessDenied")
+
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    monkeypatch.setattr(table._jvm, "holds_any", refused)
+    with pytest.raises(DataSkipError, match="cannot be read: AccessDenied"):
+        table.read("snapshot")
 
 
 def test_a_database_is_not_hidden(spark: SparkSession, lake: Lake) -> None:

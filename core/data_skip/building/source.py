@@ -129,7 +129,11 @@ def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:
 def frame_of_one(spark: SparkSession, jvm: Jvm, source: TableSource, root: str, snapshot: Snapshot) -> DataFrame:
     """One listed file of the table of a path, with the columns of its folders: nothing is listed. DataSkipError where there is none."""
     summarised = source.schema is None and _format(spark, source) in AS_PARQUET
-    if summarised and (snapshot.has_summary or jvm.holds_any(root, *SUMMARIES)):
+    try:
+        has_summary = summarised and (snapshot.has_summary or jvm.holds_any(root, *SUMMARIES))
+    except SPARK_ERRORS as error:
+        raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}") from error
+    if has_summary:
         raise DataSkipError(
             f"{source.name!r} has a summary of its columns ({' or '.join(SUMMARIES)}); to read the files of the index give schema=..."
         )
