@@ -15,8 +15,8 @@ from typing import IO, Any, TypeVar
 from pyspark.sql import SparkSession
 
 import data_skip
+from data_skip.cli import offline
 from data_skip.cli.asked import Asked
-from data_skip.cli.offline import is_local
 from data_skip.cli.progress import waiting
 from data_skip.cli.recipes import plugin_packages
 from data_skip.errors import DataSkipError
@@ -45,8 +45,11 @@ def skipping(asked: Asked, command: str) -> Iterator[data_skip.Skipping]:
 
 
 def opened(found: data_skip.Skipping, asked: Asked, name: str) -> Table:
-    """A table by what the user calls it: a folder of this machine is one, also where the catalog has a table of its name."""
-    table = found.table(f"./{name}" if "/" not in name and is_local(name) else name, **asked.reader)
+    """A table by what the user calls it: a folder of this machine is one, also where the catalog has a table of its name.
+
+    Spark may take a path without a scheme for one of another file system, or of another folder than this process works in.
+    """
+    table = found.table(f"file:{offline.folder_of(name)}" if offline.is_local(name) else name, **asked.reader)
     table.name = name  # as it is told in reports
     return table
 
