@@ -271,13 +271,16 @@ def test_a_store_that_refuses_to_tell_is_an_error_of_ours(lake: Lake, monkeypatc
 def test_a_database_is_not_hidden(spark: SparkSession, lake: Lake) -> None:
     """Spark took `data_skip.t` for a table of the catalog in which the procedures are."""
     lake.file("a.parquet", {"x": [1]})
+    spark.createDataFrame([(1,)], "x int")  # by which it is the active one
     spark.newSession().sql("CREATE DATABASE IF NOT EXISTS spark_catalog.data_skip")
     other = spark.newSession()
     try:
         data_skip.enable(other)
         other.sql("CREATE TABLE data_skip.t USING parquet AS SELECT 1 AS x")
         assert other.sql("SELECT * FROM data_skip.t WHERE x = 1").collect() == [(1,)]
+        active = SparkSession.getActiveSession()
         assert len(other.sql(f"SELECT * FROM data_skip_files('{lake.folder}')").collect()) == 1
+        assert SparkSession.getActiveSession() is active is not other  # it became the one in which somebody asked
         with pytest.raises(AnalysisException, match="does not support procedures"):
             other.sql(f"CALL data_skip.refresh('{lake.folder}')")
         data_skip.disable(other)
@@ -285,4 +288,3 @@ def test_a_database_is_not_hidden(spark: SparkSession, lake: Lake) -> None:
     finally:
         spark.newSession().sql("DROP DATABASE spark_catalog.data_skip CASCADE")
         data_skip.disable(other)
-        spark.range(1).count()  # PySpark and Spark take this session for the active one again
