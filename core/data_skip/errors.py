@@ -1,4 +1,9 @@
-"""What data-skip raises."""
+"""What data-skip raises, and how text of others is shown."""
+
+import re
+
+# What a terminal takes for commands, or shows in another order than it is written; and what no encoding has.
+_COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class DataSkipError(ValueError):
@@ -7,3 +12,8 @@ class DataSkipError(ValueError):
 
 class DataSkipWarning(UserWarning):
     """Something that makes queries slower than they could be; never a wrong answer."""
+
+
+def printable(text: str) -> str:
+    """A text, perhaps of somebody else, as a terminal may be shown it: what is none is written as Python writes it, as `\\x1b`."""
+    return _COMMANDS.sub(lambda found: ascii(found[0])[1:-1], text)

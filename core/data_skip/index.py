@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from data_skip.clause import Field
+from data_skip.errors import printable
 from data_skip.expression import Expression
 from data_skip.footer import Footer
 from data_skip.sample import Sample
@@ -137,7 +138,7 @@ class Index:
         readable = re.sub(r"[^A-Za-z0-9_]+", "_", "_".join(self.expressions))
         if not self.parameters and readable == self.expressions[0].lower():
             return f"{words}__{readable}"
-        return f"{words}__{readable[:40].strip('_')}__{zlib.crc32(shown(self.kind, self.expressions, self.parameters).encode()):08x}"
+        return f"{words}__{readable[:40].strip('_')}__{zlib.crc32(_written(self.kind, self.expressions, self.parameters).encode()):08x}"
 
 
 def _as_kept(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -156,7 +157,11 @@ def refuse_number(value: Any, meaning: str) -> None:
 
 
 def shown(kind: str, expressions: tuple[str, ...], parameters: Mapping[str, Any]) -> str:
-    """An index as it is written in Python."""
+    """An index as it is written in Python, for people."""
+    return printable(_written(kind, expressions, parameters))
+
+
+def _written(kind: str, expressions: tuple[str, ...], parameters: Mapping[str, Any]) -> str:
     return f"{kind}({', '.join([*expressions, *(f'{name}={value!r}' for name, value in parameters.items())])})"
 
 

@@ -23,6 +23,7 @@ from data_skip.building.source import (
     frame_of,
     frame_of_one,
     is_in_catalog,
+    qualified,
     refuse_columns_of_one,
     root_of,
     state_of,
@@ -82,7 +83,7 @@ class Table:
         """The table of a path or a name, as `Skipping.table` says; it is looked at once, so that what is none is refused here."""
         in_catalog = format is None and schema is None and not options and "/" not in name and is_in_catalog(spark, name)
         source = TableSource(name, in_catalog, format, schema, options)
-        snapshot = None if in_catalog else _seen(catalog.store(jvm.qualified(name)))
+        snapshot = None if in_catalog else _seen(catalog.store(qualified(jvm, name)))
         if not in_catalog and format is None:
             if system := jvm.table_format(name):
                 raise DataSkipError(
@@ -97,7 +98,7 @@ class Table:
         """The table of a path or a name, for what only its index tells: of a path nothing is listed, nor looked at."""
         if "/" not in name and is_in_catalog(spark, name):
             return cls.open(spark, jvm, catalog, name, None, None, {})
-        return cls(spark, jvm, catalog, TableSource(name, False, None, None, {}), jvm.qualified(name))
+        return cls(spark, jvm, catalog, TableSource(name, False, None, None, {}), qualified(jvm, name))
 
     def _state(self) -> TableState:
         state = state_of(self._spark, self._jvm, self._source)
@@ -135,7 +136,9 @@ class Table:
                 f"{self.name} is a table of the catalog, which says itself what its files are; give its folder, {self.root}"
             )
         refuse_columns_of_one(self._spark, self._source)
-        snapshot = _seen(self._store, BELIEVED_SECONDS) or self._snapshot()  # each query asks for the last one
+        snapshot = _seen(self._store, BELIEVED_SECONDS)  # each query asks for the last one
+        if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
+            snapshot = self._snapshot()  # which may be so no more
         if seconds is not None and snapshot is not None and snapshot.definitions:
             self._catalog.bounded.setdefault((self.root, freshness), Bounded(seconds, self.refresh)).bring_up_to_date()
             snapshot = self._snapshot()

@@ -62,7 +62,7 @@ def test_what_is_deep(content: Any, deep: bool, chunk: int, monkeypatch: pytest.
 def test_many_commits_that_declare_much(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Indexes of the columns of a wide table of text, made one after the other: each commit names all that there are."""
     wide = {**READER, "columns": [[f"column_{i}", "int", None, None] for i in range(100)]}
-    monkeypatch.setattr(guard, "_MOST_LOG", 1 << 18)
+    monkeypatch.setattr(guard, "MOST_LOG", 1 << 18)
     monkeypatch.setattr(delta, "_MOST_SINCE", 1 << 16, raising=False)
     for i in range(12):
         store.append([key("a")], [1], {column(f"x{i}", wide): records(i)})

@@ -90,6 +90,14 @@ def is_in_catalog(spark: SparkSession, name: str) -> bool:
         return False
 
 
+def qualified(jvm: Jvm, path: str) -> str:
+    """As of Jvm. DataSkipError for what Spark takes for no path, or for one of a file system that it does not have."""
+    try:
+        return jvm.qualified(path)
+    except SPARK_ERRORS as error:
+        raise DataSkipError(f"table {path!r} cannot be read: {first_line(error)}") from error
+
+
 def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
     """The table as it is now: with a listing of its own. DataSkipError where Spark cannot read it."""
     try:
@@ -121,7 +129,11 @@ def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:
 def frame_of_one(spark: SparkSession, jvm: Jvm, source: TableSource, root: str, snapshot: Snapshot) -> DataFrame:
     """One listed file of the table of a path, with the columns of its folders: nothing is listed. DataSkipError where there is none."""
     summarised = source.schema is None and _format(spark, source) in AS_PARQUET
-    if summarised and (snapshot.has_summary or jvm.holds_any(root, *SUMMARIES)):
+    try:
+        has_summary = summarised and (snapshot.has_summary or jvm.holds_any(root, *SUMMARIES))
+    except SPARK_ERRORS as error:
+        raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}") from error
+    if has_summary:
         raise DataSkipError(
             f"{source.name!r} has a summary of its columns ({' or '.join(SUMMARIES)}); to read the files of the index give schema=..."
         )
@@ -200,7 +212,7 @@ def root_of(spark: SparkSession, jvm: Jvm, source: TableSource, snapshot: Snapsh
     """
     told = snapshot is not None and snapshot.definitions and (source.format or "").lower() in SUPPORTED_FORMATS
     if told and not source.in_catalog and not _GLOB.search(source.name):
-        return jvm.qualified(source.name)
+        return qualified(jvm, source.name)
     known = source.in_catalog or source.schema is not None
     return state_of(spark, jvm, source if known else replace(source, schema=_ANY)).root
 

@@ -288,20 +288,17 @@ def _session(asked: Asked, command: str) -> Iterator[Skipping]:
 
 
 def _opened(found: Skipping, asked: Asked, name: str) -> Table:
-    """A table by what the user calls it: a folder of this machine is one, also where the catalog has a table of its name."""
-    from data_skip.cli.offline import is_local
+    from data_skip.cli.running import opened
 
-    opened = found.table(f"./{name}" if "/" not in name and is_local(name) else name, **asked.reader)
-    opened.name = name  # as it is told in reports
-    return opened
+    return opened(found, asked, name)
 
 
 @contextmanager
 def _perhaps_without_spark(asked: Asked, command: str, name: str) -> Iterator[Table | LocalTable]:
     """Within, a table; Spark is asked for one that is no folder of this machine, and where the user wants it."""
-    from data_skip.cli.offline import LocalTable, is_local
+    from data_skip.cli.offline import LocalTable, is_elsewhere, is_local
 
-    if is_local(name) and not asked.needs_spark:
+    if is_local(name) and not is_elsewhere(asked.index_root or "") and not asked.needs_spark:
         yield LocalTable(name, asked.index_root)
         return
     with _session(asked, command) as found:

@@ -14,7 +14,7 @@ from typing import Any
 
 from data_skip.building.same_code import Code, OtherCode
 from data_skip.cli.asked import Asked
-from data_skip.cli.running import skipping, spark_session
+from data_skip.cli.running import opened, skipping, spark_session
 from data_skip.cli.showing import sentence
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.session import Skipping
@@ -161,7 +161,7 @@ def _sedona(spark: Any) -> Check:
 def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
     """Whether a table can be read, and its index read and written, with the credentials that there are."""
     try:
-        table = found.table(name, **asked.reader)
+        table = opened(found, asked, name)
         yield Check(f"{name}: data", OK, f"{len(table.files()):,} files at {table.root}")
     except DataSkipError as error:
         yield Check(f"{name}: data", FAILED, sentence(error), "mend the path, --format, rights or credentials (Spark's own, by --conf)")

@@ -6,6 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,12 @@ class LocalTable:
 
 def is_local(name: str) -> bool:
     """Whether a name is that of a folder of this machine."""
-    return (name.startswith("file:") or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name)) and folder_of(name).is_dir()
+    return not is_elsewhere(name) and folder_of(name).is_dir()
+
+
+def is_elsewhere(name: str) -> bool:
+    """Whether a name says that it is of a store which Spark alone has the credentials of."""
+    return not name.startswith("file:") and re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", name) is not None
 
 
 def folder_of(name: str) -> Path:
@@ -94,5 +100,7 @@ def _listed(folder: Path, prefix: str) -> Iterator[FileKey]:
             if entry.is_dir():
                 if "=" in name:
                     yield from _listed(Path(entry.path), f"{prefix}{escaped(name)}/")
-            elif (status := entry.stat()).st_size:
-                yield FileKey(prefix + escaped(name), status.st_size, status.st_mtime_ns // 1_000_000)
+                continue
+            with suppress(FileNotFoundError):  # of a link that leads nowhere, which Hadoop passes over; or it is gone by now
+                if (status := entry.stat()).st_size:
+                    yield FileKey(prefix + escaped(name), status.st_size, status.st_mtime_ns // 1_000_000)

@@ -15,6 +15,7 @@ from typing import IO, Any, TypeVar
 from pyspark.sql import SparkSession
 
 import data_skip
+from data_skip.cli import offline
 from data_skip.cli.asked import Asked
 from data_skip.cli.progress import waiting
 from data_skip.cli.recipes import plugin_packages
@@ -23,6 +24,7 @@ from data_skip.errors import DataSkipError
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.java import ensure_java
 from data_skip.spark.starting import start
+from data_skip.table import Table
 
 Result = TypeVar("Result")
 _QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
@@ -41,6 +43,16 @@ def skipping(asked: Asked, command: str) -> Iterator[data_skip.Skipping]:
             except (ImportError, AttributeError) as error:
                 raise DataSkipError(f"--register {module}: {error}; name a module with register(spark), as geo_skip or log_skip") from error
         yield found
+
+
+def opened(found: data_skip.Skipping, asked: Asked, name: str) -> Table:
+    """A table by what the user calls it: a folder of this machine is one, also where the catalog has a table of its name.
+
+    Spark may take a path without a scheme for one of another file system, or of another folder than this process works in.
+    """
+    table = found.table(f"file:{offline.folder_of(name)}" if offline.is_local(name) else name, **asked.reader)
+    table.name = name  # as it is told in reports
+    return table
 
 
 def with_functions(found: data_skip.Skipping, work: Callable[[], Result]) -> Result:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event
-from typing import Any
+from typing import Any, TextIO
 
 import typer
+
+from data_skip.errors import printable
 
 OK, ERROR, USAGE, FOUND, STOPPED = 0, 1, 2, 3, 130
 STOPPING = Event()  # set once Ctrl-C was pressed: what fails from then on fails for that
@@ -28,18 +31,40 @@ class Shown:
     def result(self, data: dict[str, Any], text: object) -> None:
         """The result of a command: as JSON, or as a text or a table of rich."""
         if self.as_json:
-            print(json.dumps(data, indent=2, default=str))
+            _print(json.dumps(data, indent=2, default=str), sys.stdout)
         elif isinstance(text, str):
-            print(text)
+            _print(printable(text), sys.stdout)
         else:
             from rich.console import Console
 
             width = None if sys.stdout.isatty() else _WIDE
-            Console(markup=False, highlight=False, emoji=False, width=width).print(text)
+            console = Console(markup=False, highlight=False, emoji=False, width=width)
+            with console.capture() as drawn:  # rich ends the process where nobody reads on
+                console.print(text)
+            _print(drawn.get().removesuffix("\n"), sys.stdout)
 
     def note(self, text: str) -> None:
         """Something besides the result."""
-        print(text, file=sys.stderr, flush=True)
+        with suppress(OSError, _NobodyReadsError):
+            _print(printable(text), sys.stderr)
+
+
+class _NobodyReadsError(Exception):
+    """As with `| head`."""
+
+
+def _print(text: str, stream: TextIO) -> None:
+    """Prints at once. A stream that takes no more leads nowhere from then on: what is left would be an error once the process ends."""
+    try:
+        print(text, file=stream, flush=True)
+    except OSError as error:
+        with suppress(OSError, ValueError):  # the second: a stream of Python's alone
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+        if isinstance(error, BrokenPipeError):
+            raise _NobodyReadsError from None
+        raise
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), folded: Sequence[int] = ()) -> object:
@@ -51,7 +76,7 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     for i, title in enumerate(titles):
         made.add_column(Text(title), justify="right" if i in right else "left", overflow="fold", no_wrap=i not in folded)
     for row in rows:
-        made.add_row(*map(Text, row))
+        made.add_row(*(Text(printable(cell)) for cell in row))
     return made
 
 
@@ -66,8 +91,7 @@ def telling(as_json: bool, debug: bool) -> Iterator[Shown]:
             yield shown
         except (typer.Exit, typer.BadParameter):
             raise
-        except BrokenPipeError:  # nobody reads on, as with `| head`
-            sys.stderr.close()
+        except _NobodyReadsError:
             raise typer.Exit(OK) from None
         except (Exception, KeyboardInterrupt) as error:
             if STOPPING.is_set() or not isinstance(error, Exception):
@@ -111,7 +135,8 @@ def _failed(shown: Shown, text: str, debug: bool) -> None:
     if debug:
         traceback.print_exc()
     if shown.as_json:
-        print(json.dumps({"error": text}, indent=2))
+        with suppress(OSError, _NobodyReadsError):
+            _print(json.dumps({"error": text}, indent=2), sys.stdout)
     _say("error", text)
 
 
@@ -124,4 +149,5 @@ def _warned(message: Warning | str, category: type[Warning], *_: Any) -> None:
 
 
 def _say(kind: str, text: str) -> None:
-    print(f"{kind}: {' '.join(text.split())}", file=sys.stderr, flush=True)
+    with suppress(OSError, _NobodyReadsError):
+        _print(f"{kind}: {printable(' '.join(text.split()))}", sys.stderr)

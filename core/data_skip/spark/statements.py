@@ -60,6 +60,7 @@ class Statements:
     def apply(self, question: str, answer: Any) -> str | None:
         """Has a reference of the JVM refer to the answer of a statement, a DataFrame; where there is none, says why."""
         asked = json.loads(question)
+        active = SparkSession._activeSession  # which createDataFrame changes; of the JVM's own, Statement.java takes care
         try:
             statement = self._statements[asked["name"]]
             given = {name: asked["arguments"].get(name) for name in statement.parameters.names}
@@ -71,6 +72,8 @@ class Statements:
             return first_line(error)
         except (Exception, KeyboardInterrupt) as error:  # the second, raised further, would leave the JVM without an answer
             return f"{type(error).__name__}: {error}"
+        finally:
+            SparkSession._activeSession = active
 
     @property
     def _java_session(self) -> Any:

@@ -28,7 +28,7 @@ import os
 import re
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from stat import S_ISREG
 from tempfile import TemporaryFile
@@ -42,7 +42,7 @@ from deltalake.fs import DeltaStorageHandler
 
 from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
-from data_skip.store.guard import MOST_COMMIT, Guard, leftovers, refuse_links, refuse_parts, refuse_table
+from data_skip.store.guard import MOST_COMMIT, MOST_LOG, Guard, is_part, leftovers, refuse_links, refuse_parts, refuse_table
 from data_skip.store.history import Step, steps
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
 from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, declared, defined
@@ -338,7 +338,9 @@ class DeltaStore:
     def vacuum(self, hours: int, dry_run: bool = False) -> list[str]:
         """Deletes what no version of the last hours needs, and what writers that were killed have left for so long; or only tells it.
 
-        The names of these files, below the place of the index. Everything in its folder counts.
+        The names of these files, below the place of the index. Parquet files in its folder count, whoever wrote them.
+
+        StoreError, before any is deleted, for anything else that lies there and is as old.
         """
         if isinstance(hours, bool) or not isinstance(hours, int) or hours < 1:
             raise StoreError(f"hours={hours!r}: give 1 or more, since a query that runs, or another writer, may need younger files")
@@ -348,7 +350,7 @@ class DeltaStore:
             if (table := self._vacuumable()) is None:
                 return
             names = [name.removeprefix(f"{self.location}/") for name in table.vacuum(hours, enforce_retention_duration=False, full=True)]
-            if other := next((name for name in names if "/" in name), None):  # perhaps by a link, which deltalake follows
+            if other := next((name for name in names if not is_part(name)), None):  # perhaps by a link, which deltalake follows
                 raise StoreError(f"the folder of the index at {self.location} holds {other}, which is none of its files; move it away")
             if names and not dry_run:
                 table.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
@@ -379,11 +381,17 @@ class DeltaStore:
     def history(self) -> list[Step]:
         """What each commit did whose text is still there, the oldest first; nothing where there is no index."""
         snapshot = self.snapshot()
-        found: dict[int, bytes] = {}
+        return steps(self._logs(snapshot.version) if snapshot else ())
+
+    def _logs(self, last: int) -> Iterator[tuple[int, bytes]]:
+        """The commits whose text is still there, the last one first, and of them as many as are read at most."""
+        size = 0
         with suppress(FileNotFoundError):
-            for version in range(snapshot.version if snapshot else -1, -1, -1):
-                found[version] = self._log(version, MOST_COMMIT)
-        return steps(found)
+            for version in range(last, -1, -1):
+                text = self._log(version, MOST_COMMIT)
+                if (size := size + len(text)) > MOST_LOG:  # those before a checkpoint have not been looked at
+                    return
+                yield version, text
 
     def drop(self, column: str) -> None:
         """Removes an index."""

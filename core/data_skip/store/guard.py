@@ -14,6 +14,7 @@ import re
 import stat
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,14 +33,15 @@ _MOST_VERSION = (1 << 63) - 1
 _SIDECAR = "sidecar"  # the column of a checkpoint that names further files of it, which deltalake opens wherever they lie
 _HINT = "_last_checkpoint"
 # Bytes: commits of deltalake have a few thousand, and those that declare an index of each column of a wide table of text some millions.
-MOST_COMMIT, _MOST_LOG = 1 << 26, 1 << 30
+MOST_COMMIT, MOST_LOG = 1 << 26, 1 << 30
 _AT_ONCE = 1 << 26  # bytes that Spark is asked for at once
 _MOST_CHECKPOINT = 1 << 29  # in memory
 _MOST_DEEP = 100  # how far the values of a commit are nested: deltalake's own are 5 deep
 _MOST_PARTS = 1 << 20  # of a commit; of deltalake's own some ten for each file with records
 _SPACE = re.compile(r"\s*")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]*\.parquet")  # the name of a file with records; in no folder
-_UNFINISHED = re.compile(r".+\.(parquet|json)#\d+")  # as deltalake's object_store calls it
+_STAGED = re.compile(r"[^#]+#[0-9]+")  # a local file while it is written: object_store, by which deltalake reads, lists none of that name
+_UNFINISHED = re.compile(r"([^#]+\.(parquet|json)|_last_checkpoint)#[0-9]+")  # of these, what deltalake writes
 _CHUNK = 1 << 22
 _STEPS = np.array([(chr(i) in "[{") - (chr(i) in "]}") for i in range(256)])  # how much deeper a byte of JSON leads
 
@@ -84,8 +86,8 @@ class Guard:
         read += [file for file in files if file.name == _HINT]
         if large := next((file for file in read if file.size > MOST_COMMIT), None):
             raise ValueError(f"{large.name} of its log has {large.size:,} bytes, at most {MOST_COMMIT:,} are read")
-        if (size := sum(file.size for file in read)) > _MOST_LOG:
-            raise ValueError(f"its log has {size:,} bytes since its last checkpoint, at most {_MOST_LOG:,} are read")
+        if (size := sum(file.size for file in read)) > MOST_LOG:
+            raise ValueError(f"its log has {size:,} bytes since its last checkpoint, at most {MOST_LOG:,} are read")
         new = [file for file in read if file not in self._seen and file.size]
         for file, content in zip(new, self._contents(new), strict=True):
             if content is not None:
@@ -132,10 +134,15 @@ def refuse_table(table: DeltaTable) -> None:
 def refuse_parts(location: str, names: Iterable[str]) -> None:
     """ValueError for files with records that lie elsewhere than in the folder of the index, or are none."""
     for name in names:
-        if not _PART.fullmatch(name):
+        if not is_part(name):
             raise ValueError(f"its log names {name!r}, which is no file in its folder")
         if "://" not in location and not stat.S_ISREG(_status(f"{location}/{name}")):
             raise ValueError(f"{name} is a link, a pipe or a device, and no file")
+
+
+def is_part(name: str) -> bool:
+    """Whether a name, below the folder of an index, is one of a file with records."""
+    return _PART.fullmatch(name) is not None
 
 
 def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
@@ -144,11 +151,12 @@ def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
     for folder in (location, f"{location}/{LOG}"):
         with os.scandir(folder) as entries:
             for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                if _UNFINISHED.fullmatch(entry.name) and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - hours * 3600:
-                    found.append(os.path.relpath(entry.path, location))
-                    if not dry_run:
-                        os.unlink(entry.path)
+                with suppress(FileNotFoundError):  # by now its writer is done, or another has deleted it
+                    status = entry.stat(follow_symlinks=False)
+                    if _UNFINISHED.fullmatch(entry.name) and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - hours * 3600:
+                        if not dry_run:
+                            os.unlink(entry.path)
+                        found.append(os.path.relpath(entry.path, location))
     return found
 
 
@@ -176,7 +184,8 @@ def _local(folder: str) -> Iterator[_File]:
             except FileNotFoundError:
                 continue  # a writer's, of a moment ago
             if stat.S_ISREG(status.st_mode):
-                yield _File(entry.name, status.st_size, (status.st_ino, status.st_mtime_ns))
+                if not _STAGED.fullmatch(entry.name):
+                    yield _File(entry.name, status.st_size, (status.st_ino, status.st_mtime_ns))
             elif not stat.S_ISDIR(status.st_mode):
                 raise ValueError(f"{entry.name} of its log is a link, a pipe or a device, and no file")
 

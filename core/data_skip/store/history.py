@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -30,51 +30,84 @@ class Step:
     name: str
 
 
-def steps(commits: Mapping[int, bytes]) -> list[Step]:
-    """The commits of a log by their texts, the oldest first. Whoever wrote them, they are taken for text and numbers only."""
+@dataclass(frozen=True)
+class _Said:
+    """What one commit says.
+
+    declared: the indexes from then on, as they are shown, by their columns; None where it says nothing of them.
+    """
+
+    operation: str = ""
+    rewrites: bool = False
+    rows: int = 0
+    declared: Mapping[str, str] | None = None
+    time: datetime | None = None
+    name: str = ""
+
+
+def steps(commits: Iterable[tuple[int, bytes]]) -> list[Step]:
+    """The commits of a log by their versions and texts, the last one first; the oldest first.
+
+    Whoever wrote them, they are taken for text and numbers only.
+    """
+    said = [(version, _said(text)) for version, text in commits][::-1]
     found: list[Step] = []
-    before: dict[str, str] = {}
-    for version in sorted(commits):
-        try:
-            step, before = _step(version, commits[version], before)
-        except _FORGED:
-            step = Step(version, None, "unknown", [], 0, "")
-        found.append(step)
+    known: Mapping[str, str] | None = {} if said and said[0][0] == 0 else None  # of a log without its beginning nobody knows
+    for version, one in said:
+        found.append(_step(version, one, known) if one else Step(version, None, "unknown", [], 0, ""))
+        known = one.declared if one and one.declared is not None else known
     return found
 
 
-def _step(version: int, text: bytes, before: dict[str, str]) -> tuple[Step, dict[str, str]]:
-    """A commit, and the indexes from then on, as they are shown, by their columns."""
-    said: dict[str, Any] = {}
-    now, rows, removes = before, 0, False
+def _said(text: bytes) -> _Said | None:
+    try:
+        return _read(text)
+    except _FORGED:
+        return None
+
+
+def _read(text: bytes) -> _Said:
+    info: dict[str, Any] = {}
+    declared, rows, removes = None, 0, False
     for line in text.splitlines():
         match json.loads(line):
-            case {"commitInfo": dict(info)}:
-                said = info
+            case {"commitInfo": dict(told)}:
+                info = told
             case {"metaData": {"schemaString": str(schema)}}:
-                now = dict(_declared(schema))
+                declared = dict(_declared(schema))
             case {"add": {"stats": str(stats)}}:
                 rows += int(json.loads(stats).get("numRecords", 0))
             case {"remove": dict()}:
                 removes = True
-    created, dropped = ([*here.values()] for here in (_without(now, before), _without(before, now)))
-    operation = str(said.get("operation", ""))
-    if operation.startswith("VACUUM"):
+    time = datetime.fromtimestamp(int(info["timestamp"]) / 1000, timezone.utc) if "timestamp" in info else None
+    if time is not None:
+        time.astimezone()  # as people are shown it: it may be beyond the last year there
+    rewrites = removes or str(info.get("operationParameters", {}).get("mode")) == "Overwrite"
+    return _Said(str(info.get("operation", "")), rewrites, rows, declared, time, str(info.get("data_skip.commit", "")))
+
+
+def _step(version: int, said: _Said, before: Mapping[str, str] | None) -> Step:
+    """before: the indexes until then; None where nobody knows."""
+    now = before if said.declared is None else said.declared
+    created = [] if before is None or now is None else _without(now, before)
+    dropped = [] if before is None or now is None else _without(before, now)
+    if said.operation.startswith("VACUUM"):
         action = "vacuumed"
+    elif before is None and now is not None:
+        action = "unknown"
     elif dropped:
         action = "dropped"
     elif created:
         action = "created"
-    elif removes or str(said.get("operationParameters", {}).get("mode")) == "Overwrite":
+    elif said.rewrites:
         action = "compacted"
     else:
-        action = "made" if version == 0 else "added" if operation == "WRITE" else "unknown"
-    time = datetime.fromtimestamp(int(said["timestamp"]) / 1000, timezone.utc) if "timestamp" in said else None
-    return Step(version, time, action, dropped or created, rows, str(said.get("data_skip.commit", ""))), now
+        action = "made" if version == 0 else "added" if said.operation == "WRITE" else "unknown"
+    return Step(version, said.time, action, dropped or created, said.rows, said.name)
 
 
-def _without(some: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
-    return {column: shown for column, shown in some.items() if column not in others}
+def _without(some: Mapping[str, str], others: Mapping[str, str]) -> list[str]:
+    return [shown for column, shown in some.items() if column not in others]
 
 
 def _declared(schema: str) -> Iterator[tuple[str, str]]:

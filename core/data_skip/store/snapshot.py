@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from pyarrow import fs
 
+from data_skip.errors import printable
 from data_skip.store.definition import Definition
 from data_skip.store.guard import refuse_parts
 from data_skip.store.memory import MEMORY
@@ -47,6 +48,9 @@ ADVICE = "delete the folder and create the index again"
 
 class StoreError(Exception):
     """The folder holds no readable index: says why, and what to do."""
+
+    def __str__(self) -> str:  # it may quote what others have written
+        return printable(super().__str__())
 
 
 class FileKey(NamedTuple):

@@ -6,9 +6,12 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.connector.catalog.DefaultValue;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.ProcedureCatalog;
+import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
 import org.apache.spark.sql.connector.catalog.procedures.BoundProcedure;
 import org.apache.spark.sql.connector.catalog.procedures.ProcedureParameter;
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
@@ -28,11 +31,11 @@ public final class Procedures implements ProcedureCatalog, BiFunction {
   private final Map procedures = new LinkedHashMap(); // by name
 
   /**
-   * The catalog of a session; null where that is the user's own. Spark makes it by the name of its class, once, and keeps it: so long a copy of
+   * The catalog of a session; null where that is the user's own, or would hide a database of that name. Spark makes it by the name of its class, once, and keeps it: so long a copy of
    * the session's settings has that name, and this thread's class loader is the one that knows it.
    */
   public static BiFunction of(final org.apache.spark.sql.classic.SparkSession session) {
-    if (session.sessionState().conf().contains(KEY)) return null;
+    if (session.sessionState().conf().contains(KEY) || hidesDatabase(session)) return null;
     SQLConf copy = session.sessionState().conf().clone();
     copy.setConfString(KEY, Procedures.class.getName());
     ClassLoader before = Thread.currentThread().getContextClassLoader();
@@ -47,6 +50,23 @@ public final class Procedures implements ProcedureCatalog, BiFunction {
     } finally {
       Thread.currentThread().setContextClassLoader(before);
     }
+  }
+
+  /** Spark takes the first part of a name for a catalog where there is one, also where it is a database of the current catalog. */
+  private static boolean hidesDatabase(final org.apache.spark.sql.classic.SparkSession session) {
+    final CatalogManager catalogs = session.sessionState().catalogManager();
+    if (catalogs.listCatalogs(scala.Option.empty()).contains(NAME)) return false; // it is there already
+    Object is = SQLConf$.MODULE$.withExistingConf(session.sessionState().conf(), new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        try {
+          CatalogPlugin current = catalogs.currentCatalog();
+          return Boolean.valueOf(current instanceof SupportsNamespaces && ((SupportsNamespaces) current).namespaceExists(new String[] {NAME}));
+        } catch (Exception unknown) {
+          return Boolean.FALSE; // nor will a query find it
+        }
+      }
+    });
+    return ((Boolean) is).booleanValue();
   }
 
   public void initialize(String name, CaseInsensitiveStringMap options) {}
