@@ -1,0 +1,258 @@
+"""check_plugin: are all indexes and filters of a plugin's module sound? It draws the rows and the predicates itself.
+
+    import max_length
+    from data_skip.testing import check_plugin
+
+    def test_max_length() -> None:
+        print(check_plugin(max_length))
+
+Each kind of index is made over columns of several types, of those that it takes; predicates are made of the nodes that the module's filters
+are marked with, and of the functions that their patterns name: `@filters.on("GreaterThan")` with `Call("Length", [column])` gives
+`length(s) > 3`. What it cannot think of itself, `indexes` and `predicates` add. As with `check_index`, what it proves is one-sided.
+
+It needs hypothesis: pip install 'data-skip[testing]'.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType
+
+from data_skip.errors import DataSkipError
+from data_skip.filters import ANY, node_names
+from data_skip.index import Index
+from data_skip.testing.soundness import Checked, check_index
+
+_INTEGERS = st.integers(-(2**31), 2**31 - 1) | st.integers(-5, 5)
+_DOUBLES = st.floats() | st.sampled_from([0.0, -0.0, 1.5, float("nan")])
+_TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12) | st.sampled_from(
+    ["", "a", "ab", "abc", "Rome", "x" * 40]
+)
+_MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1)).map(lambda moment: moment.replace(tzinfo=timezone.utc))
+COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+    "s": (pa.string(), _TEXTS),
+    "d": (pa.float64(), _DOUBLES),
+    "i": (pa.int32(), _INTEGERS),
+    "at": (pa.timestamp("us", "UTC"), _MOMENTS),
+    "tags": (pa.list_(pa.string()), st.lists(st.none() | _TEXTS, max_size=3)),
+    "day": (pa.date32(), st.dates(date(1900, 1, 1), date(2100, 1, 1))),
+    "e": (pa.float64(), _DOUBLES),
+    "dec": (pa.decimal128(10, 2), st.decimals(-(10**7), 10**7, places=2)),
+    "b": (pa.bool_(), st.booleans()),
+}
+_ROWS = 24
+_MOST_INDEXES = 3  # of a kind
+_MOST_PREDICATES = 80
+# What a node is made of in SQL: {x} is an expression, {c} and {k} constants, {p} a few letters.
+_NODES = {
+    "EqualTo": ["{x} = {c}"],
+    "EqualNullSafe": ["{x} <=> {c}"],
+    "LessThan": ["{x} < {c}"],
+    "LessThanOrEqual": ["{x} <= {c}"],
+    "GreaterThan": ["{x} > {c}"],
+    "GreaterThanOrEqual": ["{x} >= {c}"],
+    "In": ["{x} IN ({c}, {k})"],
+    "InSet": ["{x} IN ({c}, " + ", ".join(["{k}"] * 11) + ")"],
+    "IsNull": ["{x} IS NULL"],
+    "IsNotNull": ["{x} IS NOT NULL"],
+    "StartsWith": ["startswith({x}, '{p}')"],
+    "EndsWith": ["endswith({x}, '{p}')"],
+    "Contains": ["contains({x}, '{p}')"],
+    "Like": ["{x} LIKE '{p}_%'"],
+    "RLike": ["{x} RLIKE '{p}'"],
+    "ArrayContains": ["array_contains({x}, {c})"],
+}
+
+
+@dataclass(frozen=True)
+class PluginChecked:
+    """What `check_plugin` found: by index what `check_index` did; `idle`: the indexes by which no file was skipped for any predicate."""
+
+    checked: dict[str, Checked]
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """A filter may be missing, or the predicates that it serves are none that were drawn: give some."""
+        return tuple(index for index, checked in self.checked.items() if not any(checked.skipped.values()))
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.checked)} indexes are sound:"]
+        for index, checked in self.checked.items():
+            skipping = [predicate for predicate, files in checked.skipped.items() if files]
+            lines.append(
+                f"  {index}: skips for {len(skipping)} of {len(checked.skipped)} predicates{f', as {skipping[0]}' if skipping else ''}"
+            )
+        return "\n".join(lines)
+
+
+def check_plugin(
+    module: ModuleType,
+    indexes: Sequence[Index] = (),
+    predicates: Sequence[str] = (),
+    spark: SparkSession | None = None,
+    draws: int = 2,
+) -> PluginChecked:
+    """Asserts that no index of a module skips a file with a matching row. See the top of this module.
+
+    indexes: further ones, over columns of `COLUMNS`; of a kind that takes parameters without a default, one has to be given. predicates: SQL
+    over these columns. draws: how often rows and constants are drawn.
+
+    AssertionError as of `check_index`; for an index that is another one after pickling; and, at the end, where no index skips a file.
+    DataSkipError for a module without indexes, and a kind of which none can be made.
+    """
+    spark = spark or SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+    subjects = list(_made(module, indexes))
+    for index in subjects:
+        copy = pickle.loads(pickle.dumps(index))
+        assert copy == index and vars(copy) == vars(index), (
+            f"{index} is another index after pickling, as it is sent to Spark's tasks: {copy}"
+        )
+    functions = _functions(spark, module)
+    found: dict[str, Checked] = {}
+
+    @settings(
+        max_examples=draws, derandomize=True, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
+    @given(st.data())
+    def draw(data: st.DataObject) -> None:
+        rows = data.draw(_tables())
+        frame = spark.createDataFrame(rows)
+        for index in subjects:
+            drawn = _predicates(frame, index, module, functions, Random(data.draw(st.integers(0, 2**32))))
+            try:
+                checked = check_index(index, rows, [*predicates, *drawn], spark)
+            except DataSkipError:
+                if index in indexes:
+                    raise
+                continue  # it takes no such column
+            found[str(index)] = _joined(found.get(str(index)), checked)
+
+    draw()
+    checked = PluginChecked(found)
+    if not found:
+        raise DataSkipError(f"no index of {module.__name__} could be made over {', '.join(COLUMNS)}; give indexes=[...]")
+    assert len(checked.idle) < len(found), (
+        f"no index of {module.__name__} skips a file for any predicate that was drawn; give predicates=[...]\n{checked}"
+    )
+    return checked
+
+
+def _made(module: ModuleType, given_: Sequence[Index]) -> Iterator[Index]:
+    """The indexes that are given, and of each other kind one over each column, as far as its class takes them."""
+    kinds = [kind for name, kind in vars(module).items() if _is_kind(kind) and not name.startswith("_")]
+    if not kinds and not given_:
+        raise DataSkipError(f"{module.__name__} has no class that is an Index, and no index is given")
+    yield from given_
+    for kind in kinds:
+        if any(type(index) is kind for index in given_):
+            continue
+        count = kind.expression_count or 1
+        columns = [("d", "e", "i", "s")[:count]] if count > 1 else [(name,) for name in COLUMNS]
+        try:
+            yield from [kind(*names) for names in columns]
+        except (TypeError, ValueError) as error:
+            raise DataSkipError(f"{kind.__name__} takes more than columns ({error}); give one as indexes=[{kind.__name__}(...)]") from error
+
+
+def _is_kind(found: Any) -> bool:
+    return isinstance(found, type) and issubclass(found, Index) and found is not Index
+
+
+@st.composite
+def _tables(draw: Callable[..., Any]) -> pa.Table:
+    """Rows of all types, with NULLs."""
+    rows = draw(st.integers(_ROWS // 2, _ROWS))
+    return pa.table(
+        {
+            name: pa.array(draw(st.lists(st.none() | values, min_size=rows, max_size=rows)), type_)
+            for name, (type_, values) in COLUMNS.items()
+        }
+    )
+
+
+def _functions(spark: SparkSession, module: ModuleType) -> list[str]:
+    """The SQL functions whose classes the patterns of a module name, as `length` for `Call("Length", ...)`."""
+    named = set()
+    for pattern in ast.walk(ast.parse(inspect.getsource(module))):
+        match pattern:
+            case ast.MatchClass(ast.Name("Call"), [ast.MatchValue(ast.Constant(str(name))), *_]):
+                named.add(name)
+    found = []
+    for name in sorted(named):
+        for function in (name.lower(), "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")):
+            try:
+                described = spark.sql(f"DESCRIBE FUNCTION `{function}`").collect()
+            except PySparkException:
+                continue
+            if any(row[0].endswith(f".{name}") for row in described):
+                found.append(function)
+                break
+    return found
+
+
+def _predicates(frame: DataFrame, index: Index, module: ModuleType, functions: Iterable[str], random: Random) -> list[str]:
+    """Predicates about an index's expressions that its module's filters may serve, on constants that the rows hold."""
+    wanted = {name for function in vars(module).values() for name in node_names(function)}
+    templates = [text for name, texts in _NODES.items() if wanted & {ANY, "Not", name} for text in texts]
+    found: list[str] = []
+    for expression in index.expressions:
+        constants = _constants(frame, expression)
+        calls = [expression]
+        for function in functions:
+            calls.append(f"{function}({expression})")
+            calls += [f"{function}({pair})" for c in constants[:2] for pair in (f"{expression}, {c}", f"{c}, {expression}")]
+        for call in calls:
+            values = [*_constants(frame, call), *(["NULL"] if random.random() < 0.2 else [])]
+            for template in templates if values else ():
+                known = {"x": call, "c": random.choice(values), "k": random.choice(values), "p": random.choice("abRx")}
+                found.append(template.format(**known))
+    chosen = random.sample(found, min(len(found), _MOST_PREDICATES // 2))
+    further = [*(f"NOT ({predicate})" for predicate in chosen[::2]), *(f"{predicate} OR {chosen[0]}" for predicate in chosen[1::4])]
+    return _understood(frame, list(dict.fromkeys([*chosen, *further])))
+
+
+def _constants(frame: DataFrame, expression: str) -> list[str]:
+    """Some values of an expression, of an array those of its elements, as SQL; none where Spark does not understand it on these rows."""
+    try:
+        values = frame.select(F.expr(expression).alias("x"))
+        if isinstance(values.schema["x"].dataType, ArrayType):
+            values = values.select(F.explode("x").alias("x"))
+        type_ = values.schema["x"].dataType.simpleString()
+        told = values.select(F.col("x").cast("string")).where("x IS NOT NULL").distinct().sort("x").limit(_ROWS).collect()
+    except PySparkException:
+        return []
+    quoted = ["'" + row[0].replace("\\", "\\\\").replace("'", "\\'") + "'" for row in told]
+    return [text if type_ == "string" else f"CAST({text} AS {type_})" for text in quoted]
+
+
+def _understood(frame: DataFrame, predicates: list[str]) -> list[str]:
+    """Those that Spark understands, and that raise no error on these rows."""
+    try:
+        frame.select(*(F.count_if(F.expr(predicate)) for predicate in predicates)).collect()
+    except PySparkException:
+        half = len(predicates) // 2
+        return [*_understood(frame, predicates[:half]), *_understood(frame, predicates[half:])] if half else []
+    return predicates
+
+
+def _joined(before: Checked | None, now: Checked) -> Checked:
+    """What was found by several draws."""
+    if before is None:
+        return now
+    skipped = {name: (*before.skipped.get(name, ()), *now.skipped.get(name, ())) for name in (*before.skipped, *now.skipped)}
+    return Checked(now.index, now.files, skipped, "; ".join(filter(None, dict.fromkeys([before.unknown, now.unknown]))))
