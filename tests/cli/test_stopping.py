@@ -12,12 +12,25 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 
 from data_skip.cli.offline import LocalTable
+from data_skip.cli.showing import STOPPED, STOPPING, telling
 from tests.support import aged
 
 SLOW = "aggregate(sequence(0L, 200000L + x), 0L, (a, v) -> a + v % 7)"  # a row takes a moment
-pytestmark = pytest.mark.long
+
+
+def test_what_fails_once_it_was_pressed_fails_for_that(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a question to Spark that it met: py4j says that the answer is empty."""
+    STOPPING.set()
+    try:
+        with pytest.raises(typer.Exit) as ended, telling(as_json=False, debug=False):
+            raise OSError("answer is empty")
+    finally:
+        STOPPING.clear()
+    assert ended.value.exit_code == STOPPED
+    assert capsys.readouterr().err == "error: stopped; what was committed before stays, and nothing is half there\n"
 
 
 def started(folder: Path, *indexes: str) -> subprocess.Popen[str]:
@@ -50,6 +63,7 @@ def table(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", [0.3, 1.0, 4.0, "first commit"])
 def test_what_ctrl_c_leaves(table: Path, moment: float | str) -> None:
     process = started(table, "MinMax(x)", f"ValueList({SLOW})")
@@ -80,6 +94,7 @@ def test_what_ctrl_c_leaves(table: Path, moment: float | str) -> None:
     assert LocalTable(str(table)).describe().files_indexed == 8
 
 
+@pytest.mark.long
 def test_a_spark_that_does_not_start(table: Path) -> None:
     command = [sys.executable, "-m", "data_skip.cli", "refresh", str(table), "--master", "nonsense://"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)

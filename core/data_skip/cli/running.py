@@ -18,6 +18,7 @@ import data_skip
 from data_skip.cli.asked import Asked
 from data_skip.cli.progress import waiting
 from data_skip.cli.recipes import plugin_packages
+from data_skip.cli.showing import STOPPING
 from data_skip.errors import DataSkipError
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.java import ensure_java
@@ -73,7 +74,7 @@ def spark_session(asked: Asked, command: str) -> Iterator[Any]:
     logging.getLogger("SQLQueryContextLogger").disabled = not asked.verbose  # errors with Java's stack, as JSON
     with TemporaryFile() as said, waiting("starting Spark"), nullcontext() if asked.verbose else _apart(said):
         try:
-            spark = start(f"data-skip {command}", asked.master, {**({} if asked.verbose else _QUIET), **asked.conf})
+            spark = start(f"data-skip {command}", asked.master, {**({} if asked.verbose else _QUIET), **asked.conf}, STOPPING.set)
         except (RuntimeError, *SPARK_ERRORS) as error:
             raise DataSkipError(f"Spark does not start: {_why(said) or first_line(error)}; --verbose shows all that it says") from error
     try:

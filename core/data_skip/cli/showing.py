@@ -9,11 +9,13 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event
 from typing import Any
 
 import typer
 
 OK, ERROR, USAGE, FOUND, STOPPED = 0, 1, 2, 3, 130
+STOPPING = Event()  # set once Ctrl-C was pressed: what fails from then on fails for that
 _WIDE = 10_000  # columns, where there is no terminal: nothing is cut off
 
 
@@ -67,10 +69,10 @@ def telling(as_json: bool, debug: bool) -> Iterator[Shown]:
         except BrokenPipeError:  # nobody reads on, as with `| head`
             sys.stderr.close()
             raise typer.Exit(OK) from None
-        except KeyboardInterrupt:
-            _failed(shown, "stopped; what was committed before stays, and nothing is half there", debug)
-            raise typer.Exit(STOPPED) from None
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
+            if STOPPING.is_set() or not isinstance(error, Exception):
+                _failed(shown, "stopped; what was committed before stays, and nothing is half there", debug)
+                raise typer.Exit(STOPPED) from None
             _failed(shown, sentence(error), debug)
             raise typer.Exit(ERROR) from None
 

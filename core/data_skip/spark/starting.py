@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,10 +11,11 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 
-def start(name: str, master: str | None, settings: Mapping[str, str]) -> SparkSession:
+def start(name: str, master: str | None, settings: Mapping[str, str], stopping: Callable[[], None]) -> SparkSession:
     """A session of a Spark of its own. From the main thread, in a process that has none.
 
     Ctrl-C is a KeyboardInterrupt then, as elsewhere: PySpark's own handler asks Spark in the middle of another question, and fails.
+    stopping: what is called before, since where it meets a question to Spark, another error may come of it.
     """
     conf = SparkConf().setAppName(name).setAll(list(settings.items()))
     if master:
@@ -22,7 +23,12 @@ def start(name: str, master: str | None, settings: Mapping[str, str]) -> SparkSe
     with _later():
         SparkContext._ensure_initialized(conf=conf)
     context = SparkContext(conf=conf)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt(*_: Any) -> None:
+        stopping()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
     return SparkSession(context)
 
 
