@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 import data_skip.indexes.affix
 import data_skip.indexes.min_max
-from data_skip import DataSkipError, Suffix
+import log_skip.formatted
+from data_skip import DataSkipError, Index, Prefix, Suffix
 from data_skip.testing import check_plugin
 
 LENGTHS = (Path(__file__).parent / "third_party" / "max_length" / "max_length" / "__init__.py").read_text("utf-8")
@@ -46,40 +47,39 @@ def larger(node, indexes):
             for index in indexes.over(column, Largest):
                 yield index["largest"] > n if node.name == "GreaterThan" else index["largest"] >= n
 '''
-BUGS = {
-    "LENGTHS": [
-        ("pc.max", "pc.min"),
-        ('max(a["longest"], b["longest"])', 'min(a["longest"], b["longest"])'),
-        ('max(a["longest"], b["longest"])', 'a["longest"]'),
-        ("pc.utf8_length(values)", "pc.utf8_length(values[:1])"),
-        ("pc.utf8_length(values)", "pc.utf8_length(pc.utf8_trim_whitespace(values))"),
-        ("> n", "> n + 1"),
-        ("> n", "< n"),
-        ("> n", "== n"),
-        ('on("GreaterThan")', 'on("GreaterThan", "LessThan")'),
-        ('on("GreaterThan")', 'on("GreaterThan", "GreaterThanOrEqual")'),
-        ('on("GreaterThan")', 'on("GreaterThan", "EqualTo")'),
-        (
-            'Call("Length", [column]), Literal(n)',
-            'Call("Length", [column]), Literal(n) | Call("Not", [Call(_, [Call("Length", [column]), Literal(n)])])',
-        ),
-        ('"longest": pa.int32()', '"longest": pa.int8()'),
-    ],
-    "LARGEST": [
-        ("pc.max", "pc.min"),
-        ('max(a["largest"], b["largest"])', 'min(a["largest"], b["largest"])'),
-        ('max(a["largest"], b["largest"])', 'b["largest"]'),
-        ('None if None in (a["largest"], b["largest"]) else max(a["largest"], b["largest"])', 'max(a["largest"] or 0, b["largest"] or 0)'),
-        ("None if pc.any(pc.is_nan(values)).as_py() else ", ""),
-        ('float("-inf")), float', 'float("-inf")), float'),
-        ('index["largest"] >= n', 'index["largest"] > n'),
-        ('index["largest"] > n if', 'index["largest"] > n + 1 if'),
-        ('"GreaterThanOrEqual", "EqualTo"', '"GreaterThanOrEqual", "EqualTo", "LessThan"'),
-        ('"GreaterThanOrEqual", "EqualTo"', '"GreaterThanOrEqual", "EqualTo", "EqualNullSafe", "In"'),
-        ("values.cast(pa.float64())", "values.cast(pa.float64())[:3]"),
-        ("isinstance(n, int | float)", "n is not None"),
-    ],
-}
+BUGS = [
+    *(
+        (LENGTHS, right, wrong)
+        for right, wrong in (
+            ("pc.max", "pc.min"),
+            ('max(a["longest"], b["longest"])', 'min(a["longest"], b["longest"])'),
+            ('max(a["longest"], b["longest"])', 'a["longest"]'),
+            ("pc.utf8_length(values)", "pc.utf8_length(values[:1])"),
+            ("pc.utf8_length(values)", "pc.utf8_length(pc.utf8_trim(values, 'ab '))"),
+            ('["longest"] > n', '["longest"] > n + 1'),
+            ('["longest"] > n', '["longest"] < n'),
+            ('["longest"] > n', '["longest"] == n'),
+            ('on("GreaterThan")', 'on("GreaterThan", "LessThan")'),
+            ('on("GreaterThan")', 'on("GreaterThan", "GreaterThanOrEqual")'),
+            ('on("GreaterThan")', 'on("GreaterThan", "EqualTo")'),
+            ('on("GreaterThan")', 'on("GreaterThan", "EqualNullSafe")'),
+        )
+    ),
+    *(
+        (LARGEST, right, wrong)
+        for right, wrong in (
+            ("pc.max", "pc.min"),
+            ('else max(a["largest"], b["largest"])', 'else min(a["largest"], b["largest"])'),
+            ('else max(a["largest"], b["largest"])', 'else b["largest"]'),
+            ("None if pc.any(pc.is_nan(values)).as_py() else ", ""),
+            ('["largest"] >= n', '["largest"] > n'),
+            ('["largest"] > n if', '["largest"] > n + 1 if'),
+            ('"EqualTo")', '"EqualTo", "LessThan")'),
+            ('"EqualTo")', '"EqualTo", "NotEqualTo", "EqualNullSafe", "LessThanOrEqual")'),
+            ("values.cast(pa.float64())", "values.cast(pa.float64())[:3]"),
+        )
+    ),
+]
 
 
 def loaded(spark: SparkSession, folder: Path, name: str, text: str) -> ModuleType:
@@ -94,8 +94,35 @@ def loaded(spark: SparkSession, folder: Path, name: str, text: str) -> ModuleTyp
     return module
 
 
+@pytest.mark.long
 def test_a_strangers_plugin(spark: SparkSession, tmp_path: Path) -> None:
     checked = check_plugin(loaded(spark, tmp_path, "plugin_lengths", LENGTHS.replace("MaxLength", "CheckedLength")), spark=spark)
     assert any("length(s) > " in predicate for predicate in checked.checked["CheckedLength(s)"].skipped)
-    assert "CheckedLength(s)" not in checked.idle
+    assert set(checked.checked) == {"CheckedLength(s)"} and not checked.idle
     assert "CheckedLength(s): skips for" in str(checked)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("module", "indexes"), [(data_skip.indexes.min_max, []), (data_skip.indexes.affix, [Suffix("s", 2), Prefix("s", 2)])]
+)
+def test_the_cores_own(spark: SparkSession, module: ModuleType, indexes: list[Index]) -> None:
+    assert not check_plugin(module, indexes, spark=spark, draws=1).idle
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(len(BUGS)))
+def test_a_planted_bug_is_caught(spark: SparkSession, tmp_path: Path, number: int) -> None:
+    text, right, wrong = BUGS[number]
+    assert text.count(right) == 1
+    name = f"Planted{number}"
+    changed = text.replace(right, wrong).replace("MaxLength", name).replace("Largest(", f"{name}(").replace(", Largest)", f", {name})")
+    with pytest.raises(AssertionError, match=name):
+        check_plugin(loaded(spark, tmp_path, f"plugin_{number}", changed), spark=spark)
+
+
+def test_what_cannot_be_checked_is_said(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(DataSkipError, match="has no class that is an Index"):
+        check_plugin(loaded(spark, tmp_path, "plugin_of_nothing", "x = 1"), spark=spark)
+    with pytest.raises(DataSkipError, match="takes more than columns"):
+        check_plugin(log_skip.formatted, spark=spark)

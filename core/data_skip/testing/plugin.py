@@ -9,51 +9,73 @@
 Each kind of index is made over columns of several types, of those that it takes; predicates are made of the nodes that the module's filters
 are marked with, and of the functions that their patterns name: `@filters.on("GreaterThan")` with `Call("Length", [column])` gives
 `length(s) > 3`. What it cannot think of itself, `indexes` and `predicates` add. As with `check_index`, what it proves is one-sided.
-
-It needs hypothesis: pip install 'data-skip[testing]'.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 from random import Random
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType
 
+from data_skip.building.collect import record_of
 from data_skip.errors import DataSkipError
 from data_skip.filters import ANY, node_names
 from data_skip.index import Index
 from data_skip.testing.soundness import Checked, check_index
 
-_INTEGERS = st.integers(-(2**31), 2**31 - 1) | st.integers(-5, 5)
-_DOUBLES = st.floats() | st.sampled_from([0.0, -0.0, 1.5, float("nan")])
-_TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12) | st.sampled_from(
-    ["", "a", "ab", "abc", "Rome", "x" * 40]
-)
-_MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1)).map(lambda moment: moment.replace(tzinfo=timezone.utc))
-COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
-    "s": (pa.string(), _TEXTS),
-    "d": (pa.float64(), _DOUBLES),
-    "i": (pa.int32(), _INTEGERS),
-    "at": (pa.timestamp("us", "UTC"), _MOMENTS),
-    "tags": (pa.list_(pa.string()), st.lists(st.none() | _TEXTS, max_size=3)),
-    "day": (pa.date32(), st.dates(date(1900, 1, 1), date(2100, 1, 1))),
-    "e": (pa.float64(), _DOUBLES),
-    "dec": (pa.decimal128(10, 2), st.decimals(-(10**7), 10**7, places=2)),
-    "b": (pa.bool_(), st.booleans()),
+_TEXTS = ["", "a", "ab", "abc", "b", "Rome", "Roma", " x ", "50%", "a_b", "it's", "\u00e9", "\U0001f600", "x" * 40]
+_NUMBERS = [0.0, -0.0, 1.5, -7.25, 1e300, -1e-300, math.nan, math.inf, -math.inf]
+_DAYS = 80_000  # after 1900
+
+
+class _Drawn(NamedTuple):
+    spark: str
+    arrow: pa.DataType
+    value: Callable[[Random], Any]
+
+
+def _text(random: Random) -> str:
+    return random.choice(_TEXTS) if random.random() < 0.5 else "".join(random.choices("abRx %_\u00e9", k=random.randrange(12)))
+
+
+def _number(random: Random) -> float:
+    return random.choice(_NUMBERS) if random.random() < 0.3 else round(random.uniform(-100, 100), random.randrange(3))
+
+
+def _integer(random: Random) -> int:
+    return random.choice([0, 1, -1, 2**31 - 1, -(2**31)]) if random.random() < 0.2 else random.randrange(-50, 50)
+
+
+def _moment(random: Random) -> datetime:
+    return datetime(1900, 1, 1, tzinfo=timezone.utc) + timedelta(random.uniform(0, _DAYS))
+
+
+COLUMNS = {
+    "s": _Drawn("string", pa.string(), _text),
+    "d": _Drawn("double", pa.float64(), _number),
+    "i": _Drawn("int", pa.int32(), _integer),
+    "at": _Drawn("timestamp", pa.timestamp("us", "UTC"), _moment),
+    "tags": _Drawn(
+        "array<string>", pa.list_(pa.string()), lambda random: [random.choice([None, _text(random)]) for _ in range(random.randrange(4))]
+    ),
+    "day": _Drawn("date", pa.date32(), lambda random: _moment(random).date()),
+    "dec": _Drawn("decimal(10,2)", pa.decimal128(10, 2), lambda random: Decimal(_integer(random) % 10**8).scaleb(-2)),
+    "b": _Drawn("boolean", pa.bool_(), lambda random: random.random() < 0.5),
+    "e": _Drawn("double", pa.float64(), _number),
 }
 _ROWS = 24
 _MOST_INDEXES = 3  # of a kind
@@ -109,8 +131,8 @@ def check_plugin(
 ) -> PluginChecked:
     """Asserts that no index of a module skips a file with a matching row. See the top of this module.
 
-    indexes: further ones, over columns of `COLUMNS`; of a kind that takes parameters without a default, one has to be given. predicates: SQL
-    over these columns. draws: how often rows and constants are drawn.
+    indexes: further ones, over columns of `COLUMNS`; of a kind that takes parameters without a default, one has to be given.
+    predicates: SQL over these columns. draws: how often rows and constants are drawn.
 
     AssertionError as of `check_index`; for an index that is another one after pickling; and, at the end, where no index skips a file.
     DataSkipError for a module without indexes, and a kind of which none can be made.
@@ -125,64 +147,64 @@ def check_plugin(
     functions = _functions(spark, module)
     found: dict[str, Checked] = {}
 
-    @settings(
-        max_examples=draws, derandomize=True, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
-    )
-    @given(st.data())
-    def draw(data: st.DataObject) -> None:
-        rows = data.draw(_tables())
+    for number in range(draws):
+        random = Random(number)
+        rows = _drawn(random)
         frame = spark.createDataFrame(rows)
         for index in subjects:
-            drawn = _predicates(frame, index, module, functions, Random(data.draw(st.integers(0, 2**32))))
-            try:
-                checked = check_index(index, rows, [*predicates, *drawn], spark)
-            except DataSkipError:
-                if index in indexes:
-                    raise
-                continue  # it takes no such column
-            found[str(index)] = _joined(found.get(str(index)), checked)
-
-    draw()
+            asked = [*predicates, *_predicates(frame, index, module, functions, random)]
+            if asked:
+                found[str(index)] = _joined(found.get(str(index)), check_index(index, rows, asked, spark))
     checked = PluginChecked(found)
-    if not found:
-        raise DataSkipError(f"no index of {module.__name__} could be made over {', '.join(COLUMNS)}; give indexes=[...]")
     assert len(checked.idle) < len(found), (
         f"no index of {module.__name__} skips a file for any predicate that was drawn; give predicates=[...]\n{checked}"
     )
     return checked
 
 
-def _made(module: ModuleType, given_: Sequence[Index]) -> Iterator[Index]:
-    """The indexes that are given, and of each other kind one over each column, as far as its class takes them."""
+def _made(module: ModuleType, indexes: Sequence[Index]) -> Iterator[Index]:
+    """The indexes that are given, and of each other kind some over columns of which they know something."""
     kinds = [kind for name, kind in vars(module).items() if _is_kind(kind) and not name.startswith("_")]
-    if not kinds and not given_:
+    if not kinds and not indexes:
         raise DataSkipError(f"{module.__name__} has no class that is an Index, and no index is given")
-    yield from given_
+    yield from indexes
     for kind in kinds:
-        if any(type(index) is kind for index in given_):
+        if any(type(index) is kind for index in indexes):
             continue
         count = kind.expression_count or 1
-        columns = [("d", "e", "i", "s")[:count]] if count > 1 else [(name,) for name in COLUMNS]
         try:
-            yield from [kind(*names) for names in columns]
+            made = [kind(*names) for names in ([(name,) for name in COLUMNS] if count == 1 else [("d", "e", "i", "s")[:count]])]
         except (TypeError, ValueError) as error:
             raise DataSkipError(f"{kind.__name__} takes more than columns ({error}); give one as indexes=[{kind.__name__}(...)]") from error
+        chosen = [index for index in made if _knows_something(index)][:_MOST_INDEXES]
+        if not chosen:
+            raise DataSkipError(f"{kind.__name__} knows nothing of {', '.join(COLUMNS)}; give one as indexes=[{kind.__name__}(...)]")
+        yield from chosen
+
+
+def _knows_something(index: Index) -> bool:
+    """Whether it takes its columns, and collects something of some values."""
+    if index.inputs != index.expressions:
+        return True  # nobody knows of what types its values are
+    columns = [COLUMNS[name] for name in index.expressions]
+    if index.refuse(tuple(column.spark for column in columns)) is not None:
+        return False
+    rows = _drawn(Random(0))
+    values = [rows[name].combine_chunks() for name in index.expressions]
+    values = [array.flatten() if pa.types.is_list(array.type) else array for array in values]  # of arrays an index knows the elements
+    record, _ = record_of(index, values)
+    return record is not None and any(value is not None for value in record.values())
 
 
 def _is_kind(found: Any) -> bool:
     return isinstance(found, type) and issubclass(found, Index) and found is not Index
 
 
-@st.composite
-def _tables(draw: Callable[..., Any]) -> pa.Table:
+def _drawn(random: Random) -> pa.Table:
     """Rows of all types, with NULLs."""
-    rows = draw(st.integers(_ROWS // 2, _ROWS))
-    return pa.table(
-        {
-            name: pa.array(draw(st.lists(st.none() | values, min_size=rows, max_size=rows)), type_)
-            for name, (type_, values) in COLUMNS.items()
-        }
-    )
+    rows = range(random.randrange(_ROWS // 2, _ROWS))
+    columns = {name: [column.value(random) if random.random() < 0.8 else None for _ in rows] for name, column in COLUMNS.items()}
+    return pa.table({name: pa.array(values, COLUMNS[name].arrow) for name, values in columns.items()})
 
 
 def _functions(spark: SparkSession, module: ModuleType) -> list[str]:
