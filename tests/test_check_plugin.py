@@ -118,7 +118,7 @@ def test_a_planted_bug_is_caught(spark: SparkSession, tmp_path: Path, number: in
     name = f"Planted{number}"
     changed = text.replace(right, wrong).replace("MaxLength", name).replace("Largest(", f"{name}(").replace(", Largest)", f", {name})")
     with pytest.raises(AssertionError, match=name):
-        check_plugin(loaded(spark, tmp_path, f"plugin_{number}", changed), spark=spark)
+        check_plugin(loaded(spark, tmp_path, f"plugin_{number}", changed), spark=spark, draws=1)
 
 
 def test_what_cannot_be_checked_is_said(spark: SparkSession, tmp_path: Path) -> None:

@@ -79,7 +79,8 @@ COLUMNS = {
 }
 _ROWS = 24
 _MOST_INDEXES = 3  # of a kind
-_MOST_PREDICATES = 80
+_CONSTANTS = 6  # for which a node is asked about
+_MOST_PREDICATES = 60
 # What a node is made of in SQL: {x} is an expression, {c} and {k} constants, {p} a few letters.
 _NODES = {
     "EqualTo": ["{x} = {c}"],
@@ -240,7 +241,7 @@ def _predicates(frame: DataFrame, index: Index, module: ModuleType, functions: I
             calls += [f"{function}({pair})" for c in constants[:2] for pair in (f"{expression}, {c}", f"{c}, {expression}")]
         for call in calls:
             values = [*_constants(frame, call), *(["NULL"] if random.random() < 0.2 else [])]
-            for template in templates if values else ():
+            for template in [text for text in templates for _ in range(_CONSTANTS)] if values else ():
                 known = {"x": call, "c": random.choice(values), "k": random.choice(values), "p": random.choice("abRx")}
                 found.append(template.format(**known))
     chosen = random.sample(found, min(len(found), _MOST_PREDICATES // 2))
