@@ -77,6 +77,11 @@ def on(*names: str) -> Callable[[F], F]:
     return mark
 
 
+def node_names(function: Any) -> tuple[str, ...]:
+    """The nodes that a function is marked as a filter of; none where it is no filter."""
+    return getattr(function, _MARK, ()) if callable(function) else ()
+
+
 class Filters:
     """The filters of some modules, by the names of the nodes that they serve."""
 
@@ -85,9 +90,9 @@ class Filters:
         known: set[int] = set()
         for module in modules:
             for function in vars(module).values():
-                if callable(function) and hasattr(function, _MARK) and id(function) not in known:
+                if id(function) not in known:
                     known.add(id(function))
-                    for name in getattr(function, _MARK):
+                    for name in node_names(function):
                         self._by_name.setdefault(name, []).append(function)
 
     def of(self, name: str) -> list[FilterFunction]:
