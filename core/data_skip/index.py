@@ -141,6 +141,11 @@ class Index:
         return f"{words}__{readable[:40].strip('_')}__{zlib.crc32(_written(self.kind, self.expressions, self.parameters).encode()):08x}"
 
 
+def is_kind(found: Any) -> bool:
+    """Whether something of a module is a kind of index: a class that collects records, and not what others are derived from."""
+    return isinstance(found, type) and issubclass(found, Index) and found.collect is not Index.collect
+
+
 def _as_kept(parameters: dict[str, Any]) -> dict[str, Any]:
     """Parameters as the store gives them back, so that an index is the same one then; as they are where it cannot keep them."""
     try:

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
-from data_skip.index import Index
+from data_skip.index import Index, is_kind
 from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
 from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
@@ -173,7 +173,7 @@ def _know(modules: Sequence[ModuleType]) -> Knowledge:
     kinds: dict[str, type[Index]] = {}
     for module in modules:
         for name, found in vars(module).items():
-            if not (isinstance(found, type) and issubclass(found, Index)) or found is Index or name.startswith("_"):
+            if not is_kind(found) or name.startswith("_"):
                 continue
             known = kinds.setdefault(found.__name__, found)
             if known is not found:

@@ -34,7 +34,7 @@ from pyspark.sql.types import ArrayType
 from data_skip.building.collect import record_of
 from data_skip.errors import DataSkipError
 from data_skip.filters import ANY, node_names
-from data_skip.index import Index
+from data_skip.index import Index, is_kind
 from data_skip.testing.soundness import Checked, check_index
 
 _TEXTS = ["", "a", "ab", "abc", "b", "Rome", "Roma", " x ", "50%", "a_b", "it's", "\u00e9", "\U0001f600", "x" * 40]
@@ -165,7 +165,7 @@ def check_plugin(
 
 def _made(module: ModuleType, indexes: Sequence[Index]) -> Iterator[Index]:
     """The indexes that are given, and of each other kind some over columns of which they know something."""
-    kinds = [kind for name, kind in vars(module).items() if _is_kind(kind) and not name.startswith("_")]
+    kinds = [kind for name, kind in vars(module).items() if is_kind(kind) and not name.startswith("_")]
     if not kinds and not indexes:
         raise DataSkipError(f"{module.__name__} has no class that is an Index, and no index is given")
     yield from indexes
@@ -195,10 +195,6 @@ def _knows_something(index: Index) -> bool:
     values = [array.flatten() if pa.types.is_list(array.type) else array for array in values]  # of arrays an index knows the elements
     record, _ = record_of(index, values)
     return record is not None and any(value is not None for value in record.values())
-
-
-def _is_kind(found: Any) -> bool:
-    return isinstance(found, type) and issubclass(found, Index) and found is not Index
 
 
 def _drawn(random: Random) -> pa.Table:
