@@ -142,8 +142,8 @@ class Index:
 
 
 def is_kind(found: Any) -> bool:
-    """Whether something of a module is a kind of index: a class that collects records, and not what others are derived from."""
-    return isinstance(found, type) and issubclass(found, Index) and found.collect is not Index.collect
+    """Whether something of a module is a kind of index: a class whose records have fields, and not what others are derived from."""
+    return isinstance(found, type) and issubclass(found, Index) and bool(found.fields or found.record_fields is not Index.record_fields)
 
 
 def _as_kept(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -109,3 +109,7 @@ def test_says_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(DataSkipError, match=message) as raised:
         parse_index(text, KINDS)
     assert re.search(re.escape(repr(text)), str(raised.value))
+
+
+def test_what_others_are_derived_from_is_no_kind() -> None:
+    assert {"MinMax", "GeoBox", "S2Covering", "Formatted"} <= set(KINDS) and not {"Index", "PlaceIndex"} & set(KINDS)
