@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -145,8 +144,7 @@ class Table:
         if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
             advice = "refresh()" if snapshot and snapshot.definitions else "create_index(...)"
             raise DataSkipError(f"no index of {self.name} says which files it has; {advice} makes one that does")
-        with _store_errors():
-            frame = frame_of_one(self._spark, self._jvm, self._source, self.root, snapshot)
+        frame = frame_of_one(self._spark, self._jvm, self._source, self.root, snapshot)
         try:
             return self._jvm.of_snapshot(frame, self.root, freshness, self._source.schema)
         except SPARK_ERRORS as error:
@@ -267,8 +265,7 @@ class Table:
                 raise DataSkipError(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
         if not bindings:
             return IndexReport(self.name, [])
-        with _store_errors():
-            current = complete(snapshot, [binding.index.column for binding in bindings])
+        current = complete(snapshot, [binding.index.column for binding in bindings])
         report = self._index(state, snapshot, bindings, current, files_per_commit, progress)
         self._tidy()
         return report
@@ -291,9 +288,8 @@ class Table:
                 several = " and ".join(str(definitions[column]) for column in columns)
                 raise DataSkipError(f"{self.name} has {several}; say which of them to drop")
             chosen += columns
-        with _store_errors():
-            for column in dict.fromkeys(chosen):
-                self._store.drop(column)
+        for column in dict.fromkeys(chosen):
+            self._store.drop(column)
 
     def describe(self) -> Description:
         """The indexes of the table: how many of its files they know, how large they are (in bytes), and what is wrong with them.
@@ -302,14 +298,12 @@ class Table:
         """
         snapshot = self._snapshot()
         _, keys = self._state().list()
-        with _store_errors():
-            return Description.of(self.name, self._store.location, snapshot, keys, self._catalog.knowledge.kinds)
+        return Description.of(self.name, self._store.location, snapshot, keys, self._catalog.knowledge.kinds)
 
     def compact(self) -> None:
         """Rewrites the index with one row for each file version that is there: refresh() does so by itself once it is worth it."""
         if (snapshot := self._snapshot()) is not None:
-            with _store_errors():
-                self._store.compact(snapshot.dead())
+            self._store.compact(snapshot.dead())
 
     def vacuum(self, hours: int = KEPT_HOURS, dry_run: bool = False) -> list[str]:
         """Deletes files of the index that no version of the last hours needs, and what writers that were killed have left; their names.
@@ -317,14 +311,12 @@ class Table:
         refresh() deletes those of old versions by itself, a week later. dry_run: only tells them. DataSkipError for less than an hour: a
         query, or another writer, may need them.
         """
-        with _store_errors():
-            return self._store.vacuum(hours, dry_run)
+        return self._store.vacuum(hours, dry_run)
 
     def history(self) -> list[Step]:
         """What each commit to the index did, the oldest first, as far as its log goes back."""
         self._store.look_again()
-        with _store_errors():
-            return self._store.history()
+        return self._store.history()
 
     def metadata(self) -> DataFrame:
         """The records of the files that the index knows, a row a file: path, size, modification_time, row_count, a struct an index.
@@ -339,8 +331,7 @@ class Table:
         snapshot = self._snapshot()
         if snapshot is None:
             raise DataSkipError(f"{self.name} has no index; create_index(...) makes one")
-        with _store_errors():
-            return snapshot.to_arrow()
+        return snapshot.to_arrow()
 
     def files(self, where: str | None = None) -> list[str]:
         """The files that a query with this WHERE would read, as URIs: a dry run, nothing is read.
@@ -383,32 +374,28 @@ class Table:
         progress: bool,
     ) -> IndexReport:
         """current: the files that need no records; None for new indexes."""
-        with _store_errors():
-            known = snapshot.generation_of() if snapshot else {}
-            version, lists = (snapshot.version, snapshot.is_listing) if snapshot else (None, False)
-            target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below)
-            return index_files(target, state, bindings, current or set(), files_per_commit, progress)
+        known = snapshot.generation_of() if snapshot else {}
+        version, lists = (snapshot.version, snapshot.is_listing) if snapshot else (None, False)
+        target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below)
+        return index_files(target, state, bindings, current or set(), files_per_commit, progress)
 
     def _files_below(self) -> set[FileKey]:
         return files_below(self._spark, self._jvm, self.root)
 
     def _snapshot(self) -> Snapshot | None:
         self._store.look_again()
-        with _store_errors():
-            return self._store.snapshot()
+        return self._store.snapshot()
 
     def _tidy(self) -> None:
         """Drops the rows of files that are gone or changed, or were told in several commits, once they are half as many as the others.
 
         Rows that were added a few at a time are put together: each query of a new session opens all files of the index.
         """
-        with _store_errors():
-            snapshot = self._store.snapshot()
+        snapshot = self._store.snapshot()
         if snapshot is None:
             return
         if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.parts > _MOST_PARTS:
-            with _store_errors():
-                self._store.compact(snapshot.dead())
+            self._store.compact(snapshot.dead())
 
 
 def _seen(store: Places, believed: float = 0.0) -> Snapshot | None:
@@ -422,12 +409,3 @@ def _seen(store: Places, believed: float = 0.0) -> Snapshot | None:
 def _refuse_no_number(files_per_commit: Any) -> None:
     if isinstance(files_per_commit, bool) or not isinstance(files_per_commit, int) or files_per_commit < 1:
         raise DataSkipError(f"files_per_commit={files_per_commit!r} is no number of files; give 1 or more")
-
-
-@contextmanager
-def _store_errors() -> Iterator[None]:
-    """Within, what is wrong with the store is a DataSkipError."""
-    try:
-        yield
-    except StoreError as error:
-        raise DataSkipError(str(error)) from error

@@ -91,9 +91,11 @@ class Ensured:
         return str(self)
 
     def __str__(self) -> str:
-        parts = (("created", self.created), ("refreshed", self.refreshed))
-        return "\n".join(f"{done} {report}" for done, report in parts if report is not None)
+        return "\n".join(f"{done} {report}" for done, report in self._parts)
 
     def _repr_html_(self) -> str:
-        parts = (("created", self.created), ("refreshed", self.refreshed))
-        return html.shown(*(html.joined([html.line(done), report.as_html()]) for done, report in parts if report is not None))
+        return html.shown(*(html.joined([html.line(done), report.as_html()]) for done, report in self._parts))
+
+    @property
+    def _parts(self) -> list[tuple[str, IndexReport]]:
+        return [(done, report) for done, report in (("created", self.created), ("refreshed", self.refreshed)) if report is not None]

@@ -170,7 +170,7 @@ def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
     try:
         snapshot = store.snapshot()
     except StoreError as error:
-        yield Check(f"{name}: index", FAILED, sentence(DataSkipError(str(error))), "docs/operations.md, `Errors of an index`")
+        yield Check(f"{name}: index", FAILED, sentence(error), "docs/operations.md, `Errors of an index`")
         return
     state = f"version {snapshot.version}, {len(snapshot.definitions)} indexes" if snapshot else "none yet"
     yield Check(f"{name}: index", OK, f"{state}, at {store.location}")
@@ -178,6 +178,6 @@ def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
     try:
         store.try_rights()
     except StoreError as error:
-        yield Check(f"{name}: rights", FAILED, sentence(DataSkipError(str(error))), advice)
+        yield Check(f"{name}: rights", FAILED, sentence(error), advice)
     else:
         yield Check(f"{name}: rights", OK, "the folder of the index can be written")

@@ -10,9 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from data_skip.errors import DataSkipError
 from data_skip.planning.catalog import kinds_of, places_of
-from data_skip.store import FileKey, Places, StoreError
+from data_skip.store import FileKey, Places
 from data_skip.store.delta import KEPT_HOURS
 from data_skip.store.history import Step
 
@@ -36,34 +35,22 @@ class LocalTable:
         from data_skip.description import Description  # which knows Spark, and takes long to import
 
         listed = list(_listed(self._folder, ""))
-        try:
-            snapshot = self._store.snapshot()
-            kinds = kinds_of(definition.kind for definition in snapshot.definitions.values()) if snapshot else {}
-            return Description.of(self.name, self._store.location, snapshot, listed, kinds)
-        except StoreError as error:
-            raise DataSkipError(str(error)) from error
+        snapshot = self._store.snapshot()
+        kinds = kinds_of(definition.kind for definition in snapshot.definitions.values()) if snapshot else {}
+        return Description.of(self.name, self._store.location, snapshot, listed, kinds)
 
     def compact(self) -> None:
         """As Table.compact."""
-        try:
-            if (snapshot := self._store.snapshot()) is not None:
-                self._store.compact(snapshot.dead())
-        except StoreError as error:
-            raise DataSkipError(str(error)) from error
+        if (snapshot := self._store.snapshot()) is not None:
+            self._store.compact(snapshot.dead())
 
     def vacuum(self, hours: int = KEPT_HOURS, dry_run: bool = False) -> list[str]:
         """As Table.vacuum."""
-        try:
-            return self._store.vacuum(hours, dry_run)
-        except StoreError as error:
-            raise DataSkipError(str(error)) from error
+        return self._store.vacuum(hours, dry_run)
 
     def history(self) -> list[Step]:
         """As Table.history."""
-        try:
-            return self._store.history()
-        except StoreError as error:
-            raise DataSkipError(str(error)) from error
+        return self._store.history()
 
 
 def is_local(name: str) -> bool:

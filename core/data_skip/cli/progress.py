@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pyspark import StatusTracker
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from data_skip.spark.tasks import tasks_done
 
 _LINES_SECONDS = 10.0  # between two lines, where there is no terminal
 _BAR_SECONDS = 0.2
@@ -41,31 +44,18 @@ def progress(spark: Any, title: str) -> Iterator[None]:
         shower.join(2.0)
 
 
-def _bar(tracker: Any, title: str, done: threading.Event) -> None:
+def _bar(tracker: StatusTracker, title: str, done: threading.Event) -> None:
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         bar = shown.add_task(title, total=None)
         while not done.wait(_BAR_SECONDS):
-            completed, total = _tasks(tracker)
+            completed, total = tasks_done(tracker)
             shown.update(bar, completed=completed, total=total or None)
 
 
-def _lines(tracker: Any, title: str, done: threading.Event) -> None:
+def _lines(tracker: StatusTracker, title: str, done: threading.Event) -> None:
     begun = time.monotonic()
     while not done.wait(_LINES_SECONDS):
-        completed, total = _tasks(tracker)
+        completed, total = tasks_done(tracker)
         tasks = f"{completed:,} of {total:,} tasks of the running job" if total else "no job runs now"
         print(f"{title}: {time.monotonic() - begun:.0f} s, {tasks}", file=sys.stderr, flush=True)
-
-
-def _tasks(tracker: Any) -> tuple[int, int]:
-    completed = total = 0
-    try:
-        for job in tracker.getActiveJobsIds():
-            info = tracker.getJobInfo(job)
-            for stage in info.stageIds if info else ():
-                if found := tracker.getStageInfo(stage):
-                    completed, total = completed + found.numCompletedTasks, total + found.numTasks
-    except Exception:  # Spark is about to stop
-        return 0, 0
-    return completed, total

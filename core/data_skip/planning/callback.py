@@ -131,7 +131,7 @@ def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:
         if bounded := catalog.bounded.get((root, contract)):
             bounded.bring_up_to_date()
         snapshot = catalog.store(root).snapshot()
-    except (StoreError, DataSkipError) as error:
+    except DataSkipError as error:
         return f"\n{error}"
     if snapshot is None or not snapshot.definitions:  # which is no listing of the table
         return "\nit was deleted" if snapshot is None else "\nall indexes of the table were dropped"

@@ -28,9 +28,8 @@ class Statement:
     name: str
     parameters: pa.Schema  # those that are not nullable have to be given
     columns: pa.Schema | None  # None: those of the answer, which is then asked for while a query is analysed; of table functions only
-    answer: Callable[
-        [Mapping[str, Any], str], pa.Table
-    ]  # of the arguments by their names, with None for what is left out, and the query's number
+    # Of the arguments by their names, with None for what is left out, and of the query's number.
+    answer: Callable[[Mapping[str, Any], str], pa.Table]
     description: str  # a line
 
 

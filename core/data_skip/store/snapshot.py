@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from pyarrow import fs
 
-from data_skip.errors import printable
+from data_skip.errors import DataSkipError, printable
 from data_skip.store.definition import Definition
 from data_skip.store.guard import refuse_parts
 from data_skip.store.memory import MEMORY
@@ -46,7 +46,7 @@ _OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
 ADVICE = "delete the folder and create the index again"
 
 
-class StoreError(Exception):
+class StoreError(DataSkipError):
     """The folder holds no readable index: says why, and what to do."""
 
     def __str__(self) -> str:  # it may quote what others have written

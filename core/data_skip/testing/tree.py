@@ -1,6 +1,6 @@
 """show_tree: the tree of a predicate as filters are given it, and a filter to begin with.
 
->>> print(show_tree(spark, "levenshtein(name, 'x') <= 2 AND city IS NOT NULL", "name string, city string"))
+>>> print(show_tree(spark, "levenshtein(name, 'x') <= 2", "name string"))
 And
   LessThanOrEqual
     Levenshtein: int
@@ -8,12 +8,18 @@ And
       'x': string
     2: int
   IsNotNull
-    city: string
+    name: string
 
 @filters.on("LessThanOrEqual")
 def filter_1(node: Call, indexes: Indexes) -> Iterator[Clause]:
     match node:
         case Call("Levenshtein", [name, Literal(a)]), Literal(b):  # a = 'x', b = 2
+            ...
+
+@filters.on("IsNotNull")
+def filter_2(node: Call, indexes: Indexes) -> Iterator[Clause]:
+    match node:
+        case [name]:
             ...
 """
 
