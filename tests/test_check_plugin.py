@@ -14,9 +14,10 @@ import data_skip.indexes.affix
 import data_skip.indexes.min_max
 import log_skip.formatted
 from data_skip import DataSkipError, Index, Prefix, Suffix
+from data_skip.cli import new_plugin
 from data_skip.testing import check_plugin
 
-LENGTHS = (Path(__file__).parent / "third_party" / "max_length" / "max_length" / "__init__.py").read_text("utf-8")
+LENGTHS = (Path(new_plugin.__file__).parent / "example_plugin" / "max_length" / "__init__.py").read_text("utf-8")
 LARGEST = '''"""Largest: the largest number of a file."""
 
 import pyarrow as pa

@@ -16,7 +16,8 @@ PAGE = (Path(__file__).parents[1] / "docs" / "plugins.md").read_text("utf-8")
 
 
 def test_the_page_runs(skipping: Skipping, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```(python|)\n(.*?)```", PAGE, re.DOTALL)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    blocks = [(kind, text) for kind, text in blocks if kind in ("python", "")]
     assert [kind for kind, _ in blocks] == ["python", "", "python", "python", "python", ""]
     (show, shown, index, filter_, check, checked) = (text for _, text in blocks)
     (tmp_path / "plugin_of_the_page.py").write_text(f"{index}\n\n{filter_}", "utf-8")

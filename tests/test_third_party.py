@@ -19,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PROJECT = Path(__file__).parent / "third_party" / "max_length"
+PROJECT = Path(__file__).parents[1] / "core" / "data_skip" / "cli" / "example_plugin"  # what `data-skip new-plugin` writes
 
 
 def build(project: Path, folder: Path) -> Path:

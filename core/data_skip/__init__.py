@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from data_skip.indexes.value_list import ValueList
     from data_skip.planning.report import QueryReport, ScanReport
     from data_skip.session import Skipping, disable, enable
+    from data_skip.spark.java import ensure_java
     from data_skip.table import Table
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "ValueList",
     "disable",
     "enable",
+    "ensure_java",
     "great_circle",
 ]
 
@@ -72,6 +74,7 @@ _HOMES = {
     "ValueList": "data_skip.indexes.value_list",
     "disable": "data_skip.session",
     "enable": "data_skip.session",
+    "ensure_java": "data_skip.spark.java",
     "great_circle": "data_skip.indexes.haversine",
 }
 

@@ -67,7 +67,7 @@ def test_the_commands_run(data: Path) -> None:
 
 def test_all_commands_are_there() -> None:
     commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
-    assert re.findall(r"^\| `(\w+)[ `\[]", PAGE.split("## Ten minutes")[0], re.MULTILINE) == list(commands)
+    assert re.findall(r"^\| `([\w-]+)[ `\[]", PAGE.split("## Ten minutes")[0], re.MULTILINE) == list(commands)
     assert [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if "data-skip ensure" in line]
 
 

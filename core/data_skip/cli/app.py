@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from data_skip.cli.asked import OFFLINE, READER, REGISTER, SESSION, Asked, pairs
+from data_skip.cli.asked import OFFLINE, OUTPUT, READER, REGISTER, SESSION, Asked, pairs
 from data_skip.cli.showing import ERROR, FOUND, OK, STOPPED, USAGE, Shown, table, telling
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ Result = TypeVar("Result")
 
 def _command(*groups: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a command of a function (asked, shown, ...): it also takes the options of these groups, which come as `asked`."""
-    shared = {name: option for group in (*groups, SESSION) for name, option in group.items()}
+    shared = {name: option for group in (*groups, OUTPUT) for name, option in group.items()}
 
     def made(run: Callable[..., None]) -> Callable[..., None]:
         own = [one for one in inspect.signature(run, eval_str=True).parameters.values() if one.name not in ("asked", "shown")]
@@ -66,7 +68,7 @@ def _command(*groups: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., 
         named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
         command.__annotations__ = {one.name: one.annotation for one in (*named, *options)}
         vars(command)["__signature__"] = inspect.Signature([*named, *options])
-        app.command(run.__name__, help=run.__doc__)(command)
+        app.command(run.__name__.replace("_", "-"), help=run.__doc__)(command)
         return run
 
     return made
@@ -81,7 +83,7 @@ def _all(version: Annotated[bool, typer.Option("--version", help="Prints the ver
         raise typer.Exit(OK)
 
 
-@_command(READER, REGISTER)
+@_command(READER, REGISTER, SESSION)
 def create(
     asked: Asked,
     shown: Shown,
@@ -98,7 +100,7 @@ def create(
     shown.result(asdict(report), str(report))
 
 
-@_command(READER, REGISTER)
+@_command(READER, REGISTER, SESSION)
 def ensure(
     asked: Asked,
     shown: Shown,
@@ -115,7 +117,7 @@ def ensure(
     shown.result(asdict(done), str(done))
 
 
-@_command(READER, REGISTER)
+@_command(READER, REGISTER, SESSION)
 def refresh(asked: Asked, shown: Shown, name: TableName, files_per_commit: FilesPerCommit = _PER_COMMIT) -> None:
     """Brings all indexes of a table up to date: reads files that are new or have changed."""
     with _session(asked, "refresh") as found:
@@ -124,7 +126,7 @@ def refresh(asked: Asked, shown: Shown, name: TableName, files_per_commit: Files
     shown.result(asdict(report), str(report))
 
 
-@_command(READER)
+@_command(READER, SESSION)
 def drop(asked: Asked, shown: Shown, name: TableName, index: Indexes = None) -> None:
     """Removes indexes of a table, and their records. A parameter may be left out where that leaves no doubt."""
     wanted = _indexes(index, None)
@@ -134,7 +136,7 @@ def drop(asked: Asked, shown: Shown, name: TableName, index: Indexes = None) -> 
     shown.result({"table": name, "dropped": dropped}, f"{name}: dropped {', '.join(dropped)}")
 
 
-@_command(READER, OFFLINE)
+@_command(READER, OFFLINE, SESSION)
 def describe(asked: Asked, shown: Shown, name: TableName) -> None:
     """Says which indexes a table has, how many files they know, and how large they are."""
     with _perhaps_without_spark(asked, "describe", name) as found:
@@ -144,7 +146,7 @@ def describe(asked: Asked, shown: Shown, name: TableName) -> None:
     shown.result(data, str(said))
 
 
-@_command(OFFLINE)
+@_command(OFFLINE, SESSION)
 def history(
     asked: Asked, shown: Shown, name: TableName, last: Annotated[int, typer.Option(min=1, help="So many commits, the newest.")] = 20
 ) -> None:
@@ -167,7 +169,7 @@ def history(
     shown.result({"table": name, "commits": commits}, lines if rows else f"{name} has no index")
 
 
-@_command(OFFLINE)
+@_command(OFFLINE, SESSION)
 def compact(asked: Asked, shown: Shown, name: TableName) -> None:
     """Rewrites the index of a table with one row a file. `refresh` does so by itself, once it is worth it."""
     with _perhaps_without_spark(asked, "compact", name) as found:
@@ -179,7 +181,7 @@ def compact(asked: Asked, shown: Shown, name: TableName) -> None:
     )
 
 
-@_command(OFFLINE)
+@_command(OFFLINE, SESSION)
 def vacuum(
     asked: Asked,
     shown: Shown,
@@ -194,7 +196,7 @@ def vacuum(
     shown.result({"table": name, "dry_run": dry_run, "deleted": deleted}, "\n  ".join([said, *deleted]))
 
 
-@_command(READER, REGISTER)
+@_command(READER, REGISTER, SESSION)
 def files(
     asked: Asked,
     shown: Shown,
@@ -210,7 +212,7 @@ def files(
         shown.result({"table": name, "where": where, "files_total": total, "files_read": len(read), "files": read}, "\n".join(read))
 
 
-@_command(READER, REGISTER)
+@_command(READER, REGISTER, SESSION)
 def query(
     asked: Asked,
     shown: Shown,
@@ -241,7 +243,7 @@ def query(
         raise typer.Exit(FOUND)
 
 
-@_command(READER)
+@_command(READER, SESSION)
 def doctor(
     asked: Asked,
     shown: Shown,
@@ -261,6 +263,22 @@ def doctor(
     if failed:
         shown.note(f"not well: {', '.join(failed)}")
         raise typer.Exit(FOUND)
+
+
+@_command()
+def new_plugin(
+    asked: Asked,
+    shown: Shown,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the package, as max-length: its index is MaxLength then.")],
+    folder: Annotated[Path, typer.Option(help="Where its folder is made.", exists=True, file_okay=False)] = Path(),
+) -> None:
+    """Writes a package with an index of your own, to begin with: it installs, and passes its tests. See docs/plugins.md."""
+    from data_skip.cli.new_plugin import write_plugin
+
+    files = [str(path) for path in write_plugin(name, folder)]
+    todo = f"cd {shlex.quote(str(folder / name))} && pip install -e '.[test]' && pytest"
+    shown.result({"files": files}, "\n".join(files))
+    shown.note(f"now: {todo}")
 
 
 def _indexes(index: list[str] | None, recipe: list[str] | None) -> list[Index]:

@@ -32,9 +32,11 @@ SESSION: dict[str, tuple[Any, Any]] = {
     "master": (Annotated[str | None, typer.Option(metavar="URL", help="As of spark-submit. By default Spark's own.")], None),
     "conf": (Annotated[list[str] | None, _several("--conf", metavar="KEY=VALUE", help="A setting of Spark.")], None),
     "index_root": (Annotated[str | None, typer.Option(metavar="FOLDER", help="Where indexes lie, if not beside the data.")], None),
+    "verbose": (Annotated[bool, typer.Option("--verbose", help="Spark's own log.")], False),
+}
+OUTPUT: dict[str, tuple[Any, Any]] = {
     "as_json": (Annotated[bool, typer.Option("--json", help="JSON on standard output, and nothing else there.")], False),
     "debug": (Annotated[bool, typer.Option("--debug", help="Python's trace with an error.")], False),
-    "verbose": (Annotated[bool, typer.Option("--verbose", help="Spark's own log.")], False),
 }
 
 

@@ -8,20 +8,22 @@ from data_skip.expression import Call, Literal
 
 
 class MaxLength(Index):
-    """The index: what is known about a file."""
+    """The length of a file's longest string."""
 
     fields = {"longest": pa.int32()}
 
-    def collect(self, values):
+    def refuse(self, types):  # Spark's names of types
+        return None if types == ("string",) else f"it takes a string, not {types[0]}"
+
+    def collect(self, values):  # an Arrow array of one batch of a file's rows, never empty -> record
         return {"longest": pc.max(pc.utf8_length(values)).as_py()}
 
-    def merge(self, a, b):
+    def merge(self, a, b):  # two records of the same file -> one; batches come in any order
         return {"longest": max(a["longest"], b["longest"])}
 
 
 @filters.on("GreaterThan")
 def longer_than(node, indexes):
-    """The filter: which predicates it serves."""
     match node:
         case Call("Length", [column]), Literal(n):
             for index in indexes.over(column, MaxLength):
