@@ -30,7 +30,7 @@ selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing
 DRAWN = $(addprefix tests/,joins/test_random_joins.py elements/test_random_arrays.py falsifiable/test_monotone.py geo_skip/test_random.py \
 	log_skip/test_user_agents.py readings/test_text.py test_partitions.py)
 
-.PHONY: help install demo test test-long faults test-newest test-versions lint format fuzz claims bench clean
+.PHONY: help install demo test test-long faults test-newest test-versions dist test-dist lint format fuzz claims bench clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -41,7 +41,7 @@ demo: .venv/.installed ## index lakes of real data and watch Spark skip most of 
 	@$(call python,.venv) -m sample_data.demo $(if $(ONLY),--only=$(ONLY))
 
 test: .venv/.installed ## run the tests, but for the long ones; ONLY=geo, log, joins, traps, ... or a path: those, long or not
-	@$(call python,.venv) -m pytest $(or $(selected),-m 'not long and not faults')
+	@$(call python,.venv) -m pytest $(or $(selected),-m 'not long and not faults and not dist')
 
 test-long: .venv/.installed ## run the long ones: recipes of readings, claims held against Spark at length, an S3 on this machine
 	@$(call python,.venv) -m pytest -m 'long and not object_store and not faults'
@@ -63,6 +63,13 @@ test-versions: .venv/.installed ## run the demo's first queries on the versions 
 			echo "pyspark $$version cannot be installed: not tested"; \
 		fi; \
 	done
+
+dist: .venv/.installed ## build the package into dist/: an sdist, and of that a wheel
+	@rm -rf dist
+	@.venv/bin/python -m build --quiet
+
+test-dist: dist ## install the wheel outside of this folder, in an environment of its own, and use it there
+	@$(call python,.venv) -m pytest -m dist -n 0 tests/test_dist.py
 
 lint: .venv/.installed ## check style, format and types
 	.venv/bin/ruff check
