@@ -30,7 +30,7 @@ selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing
 DRAWN = $(addprefix tests/,joins/test_random_joins.py elements/test_random_arrays.py falsifiable/test_monotone.py geo_skip/test_random.py \
 	log_skip/test_user_agents.py readings/test_text.py test_partitions.py)
 
-.PHONY: help install demo test test-long faults test-newest test-versions dist test-dist lint format fuzz claims bench clean
+.PHONY: help install demo test test-long faults test-newest test-versions dist test-dist lint docs format fuzz claims bench clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,10 @@ lint: .venv/.installed ## check style, format and types
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
 
+docs: .venv/.docs ## build the documentation site into build/site; a link that leads nowhere is an error
+	@$(call python,.venv) -m mkdocs build
+	@echo 'build/site/index.html'
+
 format: .venv/.installed ## repair style and format where that can be done by itself
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
@@ -98,6 +102,10 @@ clean: ## remove the environments and everything that tools left behind
 	@echo 'Installing into .venv (a minute or two)'
 	@$(PYTHON) -m venv .venv
 	$(call install,.venv,constraints.txt)
+
+.venv/.docs: .venv/.installed
+	@$(call pip,.venv) -e '.[docs]' -c constraints.txt
+	@touch $@
 
 .venv-newest/.installed: pyproject.toml constraints.txt
 	@echo 'Installing into .venv-newest (a minute or two)'

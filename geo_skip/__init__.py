@@ -1,14 +1,16 @@
 """geo_skip: data skipping for places; a plugin of data-skip.
 
-import data_skip, geo_skip
-from geo_skip import GeoBox
+In short:
 
-weather = data_skip.enable(spark).table("data/weather")
-weather.create_index(GeoBox("lat", "lng"))
-spark.sql("SELECT max(temp) FROM weather WHERE ST_Contains(ST_GeomFromWKT('POLYGON(...)'), ST_Point(lng, lat))")
+    import data_skip, geo_skip
+    from geo_skip import GeoBox
 
-geo_skip.register(spark)  # without Sedona
-spark.sql("SELECT max(temp) FROM weather WHERE ST_CONTAINS('POLYGON(...)', lat, lng)")
+    weather = data_skip.enable(spark).table("data/weather")
+    weather.create_index(GeoBox("lat", "lng"))
+    spark.sql("SELECT max(temp) FROM weather WHERE ST_Contains(ST_GeomFromWKT('POLYGON(...)'), ST_Point(lng, lat))")
+
+    geo_skip.register(spark)  # without Sedona
+    spark.sql("SELECT max(temp) FROM weather WHERE ST_CONTAINS('POLYGON(...)', lat, lng)")
 """
 
 from geo_skip.geo_box import GeoBox

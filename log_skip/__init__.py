@@ -1,12 +1,14 @@
 """log_skip: data skipping for logs. User agents, parsed fields, text search.
 
-import data_skip, log_skip
-from log_skip import Formatted, NGram
+In short:
 
-skipping = data_skip.enable(spark)
-log_skip.register(spark)  # the SQL functions: get_agent_name, is_bot, url_host, path_prefix, ...
-skipping.table("data/log").create_index(Formatted("user_agent", "get_agent_name"), NGram("path"))
-spark.sql("SELECT * FROM log WHERE get_agent_name(user_agent) = 'Firefox' AND path LIKE '%kibana%'")
+    import data_skip, log_skip
+    from log_skip import Formatted, NGram
+
+    skipping = data_skip.enable(spark)
+    log_skip.register(spark)  # the SQL functions: get_agent_name, is_bot, url_host, path_prefix, ...
+    skipping.table("data/log").create_index(Formatted("user_agent", "get_agent_name"), NGram("path"))
+    spark.sql("SELECT * FROM log WHERE get_agent_name(user_agent) = 'Firefox' AND path LIKE '%kibana%'")
 """
 
 from log_skip import fields, user_agents  # they make their extractors known

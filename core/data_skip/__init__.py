@@ -1,12 +1,14 @@
 """data-skip: extensible data skipping for PySpark.
 
-import data_skip
-from data_skip import MinMax, Suffix
+In short:
 
-skipping = data_skip.enable(spark)
-skipping.table("data/weather").create_index(MinMax("temp"), Suffix("city", 4))
-spark.sql("SELECT max(temp) FROM parquet.`data/weather` WHERE temp > 101 AND city LIKE '%pur'")
-print(skipping.report())
+    import data_skip
+    from data_skip import MinMax, Suffix
+
+    skipping = data_skip.enable(spark)
+    skipping.table("data/weather").create_index(MinMax("temp"), Suffix("city", 4))
+    spark.sql("SELECT max(temp) FROM parquet.`data/weather` WHERE temp > 101 AND city LIKE '%pur'")
+    print(skipping.report())
 """
 
 from importlib import import_module
