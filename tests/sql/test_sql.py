@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
@@ -17,7 +16,6 @@ from pyspark.sql import functions as F
 import data_skip
 from data_skip import MinMax, Skipping, Suffix, ValueList
 from data_skip.table import Table
-from sample_data.weather import write_weather
 from tests.support import Lake, aged, rows_of, settings_of
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "sql.md"
@@ -345,21 +343,6 @@ def test_where_skipping_is_off(ask: Ask, weather: Lake, spark: SparkSession) -> 
         assert [row.file for row in ask("SELECT * FROM data_skip_files({}, 'temp > 21')")] == weather.table().files("temp > 21")
         assert len(ask("SELECT * FROM data_skip_describe({})")) == 2
         assert len(ask("CALL data_skip.refresh({})")) == 1
-
-
-@pytest.mark.parametrize("text", [DOCUMENTATION, DOCUMENTATION.parents[1] / "README.md"], ids=lambda path: path.name)
-def test_the_blocks_of_the_documentation_run(spark: SparkSession, skipping: Skipping, tmp_path: Path, text: Path) -> None:
-    folder = tmp_path / "data" / "weather"
-    write_weather(folder, count=4)
-    for path in folder.rglob("*.parquet"):
-        aged(path)
-    spark.read.parquet(str(folder)).where("temp > 101").count()
-    blocks = re.findall(r"```sql\n(CALL.*?|SELECT m\..*?)```", re.sub(" +--.*", "", text.read_text("utf-8")), re.S)
-    statements = [sql.strip() for block in blocks for sql in block.split(";") if sql.strip()]
-    found = {sql: spark.sql(sql.replace("data/weather", str(folder))).collect() for sql in statements}
-    assert all(found.values()), [sql for sql, rows in found.items() if not rows]
-    (report,) = found[next(sql for sql in statements if "data_skip_report" in sql)]
-    assert 0 < report.files_read <= report.files_total  # of the README the query before there was an index
 
 
 def test_rows_are_told_once_a_scan_and_anew_for_the_next_query(
