@@ -25,6 +25,7 @@ NOT_RUN = {
     "installs": "installs packages: what it installs is what these tests run with",
     "cluster": "needs a cluster on several machines; tests/smoke runs one on this",
     "make": "commands for developers: CI runs them",
+    "new-plugin": "installs a package, too: tests/cli/test_new_plugin.py runs it",
     "airflow": "needs Airflow, and a table on S3",
 }
 
