@@ -77,6 +77,7 @@ lint: .venv/.installed ## check style, format and types
 	.venv/bin/mypy
 
 docs: .venv/.docs ## build the documentation site into build/site; a link that leads nowhere is an error
+	@rm -rf build/pages && mkdir -p build/pages && cd build/pages && ln -s ../../*.md ../../docs ../../site/api .
 	@$(call python,.venv) -m mkdocs build
 	@echo 'build/site/index.html'
 
