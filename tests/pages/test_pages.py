@@ -24,7 +24,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NOT_RUN = {
     "installs": "installs packages: what it installs is what these tests run with",
     "cluster": "needs a cluster on several machines; tests/smoke runs one on this",
-    "make": "commands for developers: CI runs them",
+    "make": "takes minutes, and runs these tests among others",
     "new-plugin": "installs a package, too: tests/cli/test_new_plugin.py runs it",
     "airflow": "needs Airflow, and a table on S3",
 }
@@ -72,7 +72,11 @@ DATA: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT).with_suffix("")))
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if any(not block.not_run for block in blocks(page))],
+    ids=lambda page: str(page.relative_to(ROOT).with_suffix("")),
+)
 def test_the_page_runs(
     page: Path, session: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
