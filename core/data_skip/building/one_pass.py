@@ -151,7 +151,7 @@ def _read_all_that_can_be(read: Read, wanted: Mask, unreadable: dict[int, str], 
     try:
         found = _read_in_parts(read, wanted, unreadable)
     except SPARK_ERRORS as error:
-        advice = f"let them run the driver's, by PYSPARK_PYTHON={sys.executable} before Spark starts, or install there what is here; "
+        advice = f"let them run the driver's, by PYSPARK_PYTHON={sys.executable}, with what is here (installed, or on PYTHONPATH); "
         hint = f"Spark's workers run another Python, or lack what it has: {advice}" if is_of_workers(error) else ""
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}{report.committed}") from error
     report.unreadable = report.unreadable or next(iter(unreadable.values()), "")

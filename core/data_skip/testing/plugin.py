@@ -8,109 +8,48 @@
 
 Each kind of index is made over columns of several types, of those that it takes; predicates are made of the nodes that the module's filters
 are marked with, and of the functions that their patterns name: `@filters.on("GreaterThan")` with `Call("Length", [column])` gives
-`length(s) > 3`. What it cannot think of itself, `indexes` and `predicates` add. As with `check_index`, what it proves is one-sided.
+`length(s) > 3`. What it cannot think of itself, `indexes` and `predicates` add; of which filters it thought of nothing, it says. As with
+`check_index`, what it proves is one-sided.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
-import math
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
-from decimal import Decimal
 from random import Random
 from types import ModuleType
-from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType
+from pyspark.sql import SparkSession
 
 from data_skip.building.collect import record_of
 from data_skip.errors import DataSkipError
 from data_skip.filters import ANY, node_names
 from data_skip.index import Index, is_kind
+from data_skip.testing.drawn import COLUMNS, drawn
+from data_skip.testing.patterns import JOINED, patterns_of
+from data_skip.testing.patterns import predicates as made
 from data_skip.testing.soundness import Checked, check_index
 
-_TEXTS = ["", "a", "ab", "abc", "b", "Rome", "Roma", " x ", "50%", "a_b", "it's", "\u00e9", "\U0001f600", "x" * 40]
-_NUMBERS = [0.0, -0.0, 1.5, -7.25, 1e300, -1e-300, math.nan, math.inf, -math.inf]
-_DAYS = 80_000  # after 1900
-
-
-class _Drawn(NamedTuple):
-    spark: str
-    arrow: pa.DataType
-    value: Callable[[Random], Any]
-
-
-def _text(random: Random) -> str:
-    return random.choice(_TEXTS) if random.random() < 0.5 else "".join(random.choices("abRx %_\u00e9", k=random.randrange(12)))
-
-
-def _number(random: Random) -> float:
-    return random.choice(_NUMBERS) if random.random() < 0.3 else round(random.uniform(-100, 100), random.randrange(3))
-
-
-def _integer(random: Random) -> int:
-    return random.choice([0, 1, -1, 2**31 - 1, -(2**31)]) if random.random() < 0.2 else random.randrange(-50, 50)
-
-
-def _moment(random: Random) -> datetime:
-    return datetime(1900, 1, 1, tzinfo=timezone.utc) + timedelta(random.uniform(0, _DAYS))
-
-
-COLUMNS = {
-    "s": _Drawn("string", pa.string(), _text),
-    "d": _Drawn("double", pa.float64(), _number),
-    "i": _Drawn("int", pa.int32(), _integer),
-    "at": _Drawn("timestamp", pa.timestamp("us", "UTC"), _moment),
-    "tags": _Drawn(
-        "array<string>", pa.list_(pa.string()), lambda random: [random.choice([None, _text(random)]) for _ in range(random.randrange(4))]
-    ),
-    "day": _Drawn("date", pa.date32(), lambda random: _moment(random).date()),
-    "dec": _Drawn("decimal(10,2)", pa.decimal128(10, 2), lambda random: Decimal(_integer(random) % 10**8).scaleb(-2)),
-    "b": _Drawn("boolean", pa.bool_(), lambda random: random.random() < 0.5),
-    "e": _Drawn("double", pa.float64(), _number),
-}
-_ROWS = 24
+_OVER = f"over these columns: {', '.join(f'{name} {drawn.spark}' for name, drawn in COLUMNS.items())}"
 _MOST_INDEXES = 3  # of a kind
-_CONSTANTS = 6  # for which a node is asked about
-_MOST_PREDICATES = 60
-# What a node is made of in SQL: {x} is an expression, {c} and {k} constants, {p} a few letters.
-_NODES = {
-    "EqualTo": ["{x} = {c}"],
-    "EqualNullSafe": ["{x} <=> {c}"],
-    "LessThan": ["{x} < {c}"],
-    "LessThanOrEqual": ["{x} <= {c}"],
-    "GreaterThan": ["{x} > {c}"],
-    "GreaterThanOrEqual": ["{x} >= {c}"],
-    "In": ["{x} IN ({c}, {k})"],
-    "InSet": ["{x} IN ({c}, " + ", ".join(["{k}"] * 11) + ")"],
-    "IsNull": ["{x} IS NULL"],
-    "IsNotNull": ["{x} IS NOT NULL"],
-    "StartsWith": ["startswith({x}, '{p}')"],
-    "EndsWith": ["endswith({x}, '{p}')"],
-    "Contains": ["contains({x}, '{p}')"],
-    "Like": ["{x} LIKE '{p}_%'"],
-    "RLike": ["{x} RLIKE '{p}'"],
-    "ArrayContains": ["array_contains({x}, {c})"],
-}
 
 
 @dataclass(frozen=True)
 class PluginChecked:
-    """What `check_plugin` found: by index what `check_index` did; `idle`: the indexes by which no file was skipped for any predicate."""
+    """What `check_plugin` found: by index what `check_index` did; what was never tried: `idle`, `unasked`.
+
+    `unasked`: the filters that yielded nothing for any predicate, with the nodes that they are marked with. What they do was not checked.
+    """
 
     checked: dict[str, Checked]
+    unasked: tuple[str, ...] = ()
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """A filter may be missing, or the predicates that it serves are none that were drawn: give some."""
+        """The indexes by which no file was skipped: a filter may be missing, or what it serves was not drawn: give predicates."""
         return tuple(index for index, checked in self.checked.items() if not any(checked.skipped.values()))
 
     def __str__(self) -> str:
@@ -120,7 +59,8 @@ class PluginChecked:
             lines.append(
                 f"  {index}: skips for {len(skipping)} of {len(checked.skipped)} predicates{f', as {skipping[0]}' if skipping else ''}"
             )
-        return "\n".join(lines)
+        advice = "nothing was drawn for which it yields a clause, so it is not checked; give predicates=[...]"
+        return "\n".join([*lines, *(f"  filter {name}: {advice}" for name in self.unasked)])
 
 
 def check_plugin(
@@ -145,22 +85,32 @@ def check_plugin(
         assert copy == index and vars(copy) == vars(index), (
             f"{index} is another index after pickling, as it is sent to Spark's tasks: {copy}"
         )
-    functions = _functions(spark, module)
+    patterns = patterns_of(module, spark)
     found: dict[str, Checked] = {}
 
     for number in range(draws):
         random = Random(number)
-        rows = _drawn(random)
+        rows = drawn(random, patterns.words)
         frame = spark.createDataFrame(rows)
         for index in subjects:
-            asked = [*predicates, *_predicates(frame, index, module, functions, random)]
+            asked = [*predicates, *made(frame, index, patterns, random)]
             if asked:
                 found[str(index)] = _joined(found.get(str(index)), check_index(index, rows, asked, spark))
-    checked = PluginChecked(found)
+    checked = PluginChecked(found, tuple(_unasked(module, found.values())))
     assert len(checked.idle) < len(found), (
-        f"no index of {module.__name__} skips a file for any predicate that was drawn; give predicates=[...]\n{checked}"
+        f"no index of {module.__name__} skips a file for any predicate that was drawn; give predicates=[...] {_OVER}\n{checked}"
     )
     return checked
+
+
+def _unasked(module: ModuleType, found: Iterable[Checked]) -> Iterator[str]:
+    """What is marked as a filter, and yielded no clause."""
+    served = {one for checked in found for one in checked.served}
+    for name, function in vars(module).items():
+        nodes = node_names(function)
+        missed = [node for node in nodes if node not in JOINED and (function, node) not in served]
+        if missed and (ANY not in nodes or not any(function is one for one, _ in served)):
+            yield f"{name} ({', '.join(missed)})"
 
 
 def _made(module: ModuleType, indexes: Sequence[Index]) -> Iterator[Index]:
@@ -176,11 +126,22 @@ def _made(module: ModuleType, indexes: Sequence[Index]) -> Iterator[Index]:
         try:
             made = [kind(*names) for names in ([(name,) for name in COLUMNS] if count == 1 else [("d", "e", "i", "s")[:count]])]
         except (TypeError, ValueError) as error:
-            raise DataSkipError(f"{kind.__name__} takes more than columns ({error}); give one as indexes=[{kind.__name__}(...)]") from error
+            raise DataSkipError(
+                f"{kind.__name__} takes more than columns ({error}); give some as indexes=[{kind.__name__}(...)] {_OVER}"
+            ) from error
         chosen = [index for index in made if _knows_something(index)][:_MOST_INDEXES]
         if not chosen:
-            raise DataSkipError(f"{kind.__name__} knows nothing of {', '.join(COLUMNS)}; give one as indexes=[{kind.__name__}(...)]")
+            raise DataSkipError(f"{kind.__name__} knows nothing of any column; give some as indexes=[{kind.__name__}(...)] {_OVER}")
         yield from chosen
+        yield from _small(chosen[0])
+
+
+def _small(index: Index) -> Iterator[Index]:
+    """The index with each of its limits at 2: what lies beyond a limit is met by few rows then."""
+    for name, value in index.parameters.items():
+        if isinstance(value, int) and not isinstance(value, bool) and value > 2:
+            with suppress(TypeError, ValueError):
+                yield type(index)(*index.expressions, **{**index.parameters, name: 2})
 
 
 def _knows_something(index: Index) -> bool:
@@ -190,83 +151,11 @@ def _knows_something(index: Index) -> bool:
     columns = [COLUMNS[name] for name in index.expressions]
     if index.refuse(tuple(column.spark for column in columns)) is not None:
         return False
-    rows = _drawn(Random(0))
+    rows = drawn(Random(0))
     values = [rows[name].combine_chunks() for name in index.expressions]
     values = [array.flatten() if pa.types.is_list(array.type) else array for array in values]  # of arrays an index knows the elements
     record, _ = record_of(index, values)
     return record is not None and any(value is not None for value in record.values())
-
-
-def _drawn(random: Random) -> pa.Table:
-    """Rows of all types, with NULLs."""
-    rows = range(random.randrange(_ROWS // 2, _ROWS))
-    columns = {name: [column.value(random) if random.random() < 0.8 else None for _ in rows] for name, column in COLUMNS.items()}
-    return pa.table({name: pa.array(values, COLUMNS[name].arrow) for name, values in columns.items()})
-
-
-def _functions(spark: SparkSession, module: ModuleType) -> list[str]:
-    """The SQL functions whose classes the patterns of a module name, as `length` for `Call("Length", ...)`."""
-    named = set()
-    for pattern in ast.walk(ast.parse(inspect.getsource(module))):
-        match pattern:
-            case ast.MatchClass(ast.Name("Call"), [ast.MatchValue(ast.Constant(str(name))), *_]):
-                named.add(name)
-    found = []
-    for name in sorted(named):
-        for function in (name.lower(), "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")):
-            try:
-                described = spark.sql(f"DESCRIBE FUNCTION `{function}`").collect()
-            except PySparkException:
-                continue
-            if any(row[0].endswith(f".{name}") for row in described):
-                found.append(function)
-                break
-    return found
-
-
-def _predicates(frame: DataFrame, index: Index, module: ModuleType, functions: Iterable[str], random: Random) -> list[str]:
-    """Predicates about an index's expressions that its module's filters may serve, on constants that the rows hold."""
-    wanted = {name for function in vars(module).values() for name in node_names(function)}
-    templates = [text for name, texts in _NODES.items() if wanted & {ANY, "Not", name} for text in texts]
-    found: list[str] = []
-    for expression in index.expressions:
-        constants = _constants(frame, expression)
-        calls = [expression]
-        for function in functions:
-            calls.append(f"{function}({expression})")
-            calls += [f"{function}({pair})" for c in constants[:2] for pair in (f"{expression}, {c}", f"{c}, {expression}")]
-        for call in calls:
-            values = [*_constants(frame, call), *(["NULL"] if random.random() < 0.2 else [])]
-            for template in [text for text in templates for _ in range(_CONSTANTS)] if values else ():
-                known = {"x": call, "c": random.choice(values), "k": random.choice(values), "p": random.choice("abRx")}
-                found.append(template.format(**known))
-    chosen = random.sample(found, min(len(found), _MOST_PREDICATES // 2))
-    further = [*(f"NOT ({predicate})" for predicate in chosen[::2]), *(f"{predicate} OR {chosen[0]}" for predicate in chosen[1::4])]
-    return _understood(frame, list(dict.fromkeys([*chosen, *further])))
-
-
-def _constants(frame: DataFrame, expression: str) -> list[str]:
-    """Some values of an expression, of an array those of its elements, as SQL; none where Spark does not understand it on these rows."""
-    try:
-        values = frame.select(F.expr(expression).alias("x"))
-        if isinstance(values.schema["x"].dataType, ArrayType):
-            values = values.select(F.explode("x").alias("x"))
-        type_ = values.schema["x"].dataType.simpleString()
-        told = values.select(F.col("x").cast("string")).where("x IS NOT NULL").distinct().sort("x").limit(_ROWS).collect()
-    except PySparkException:
-        return []
-    quoted = ["'" + row[0].replace("\\", "\\\\").replace("'", "\\'") + "'" for row in told]
-    return [text if type_ == "string" else f"CAST({text} AS {type_})" for text in quoted]
-
-
-def _understood(frame: DataFrame, predicates: list[str]) -> list[str]:
-    """Those that Spark understands, and that raise no error on these rows."""
-    try:
-        frame.select(*(F.count_if(F.expr(predicate)) for predicate in predicates)).collect()
-    except PySparkException:
-        half = len(predicates) // 2
-        return [*_understood(frame, predicates[:half]), *_understood(frame, predicates[half:])] if half else []
-    return predicates
 
 
 def _joined(before: Checked | None, now: Checked) -> Checked:
@@ -274,4 +163,5 @@ def _joined(before: Checked | None, now: Checked) -> Checked:
     if before is None:
         return now
     skipped = {name: (*before.skipped.get(name, ()), *now.skipped.get(name, ())) for name in (*before.skipped, *now.skipped)}
-    return Checked(now.index, now.files, skipped, "; ".join(filter(None, dict.fromkeys([before.unknown, now.unknown]))))
+    unknown = "; ".join(filter(None, dict.fromkeys([before.unknown, now.unknown])))
+    return Checked(now.index, now.files, skipped, unknown, before.served | now.served)

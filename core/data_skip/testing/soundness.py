@@ -43,9 +43,12 @@ from data_skip.building.collect import collect_records, finish_records, merge_re
 from data_skip.building.indexing import as_column
 from data_skip.clause import Clause, Mask, Records, survivors
 from data_skip.errors import DataSkipError
+from data_skip.expression import Call
 from data_skip.files.listing import Listing
+from data_skip.filters import FilterFunction
 from data_skip.index import Index, Record
 from data_skip.planning.decide import represent
+from data_skip.planning.merging import Decision
 from data_skip.session import Skipping, enable
 from data_skip.spark.errors import first_line
 from data_skip.store import Snapshot
@@ -60,12 +63,16 @@ _ROW = "data_skip_row"
 
 @dataclass(frozen=True)
 class Checked:
-    """What `check_index` found: the files that each predicate skipped, named by layout; `unknown`: why some records are, if some are."""
+    """What `check_index` found: the files that each predicate skipped, named by layout; `unknown`: why some records are, if some are.
+
+    `served`: the filters that yielded a clause, each with the name of a node for which it did.
+    """
 
     index: str
     files: tuple[str, ...]
     skipped: Mapping[str, tuple[str, ...]]
     unknown: str = ""
+    served: frozenset[tuple[FilterFunction, str]] = frozenset()
 
     def __str__(self) -> str:
         width = max(map(len, self.skipped))
@@ -106,12 +113,15 @@ def check_index(index: Index, rows: Rows, predicates: Iterable[str], spark: Spar
                 raise DataSkipError(f"the index that was just created at {store.location} is not there")
             subject = _Subject(skipping, index, spark.read.parquet(str(folder)), snapshot)
             unknown = "; ".join(dict.fromkeys(filter(None, [*report.unknown.values(), subject.unmerged])))
-            return Checked(str(index), tuple(sorted(subject.files)), subject.checked(texts), unknown)
+            skipped = subject.checked(texts)
+            return Checked(str(index), tuple(sorted(subject.files)), skipped, unknown, frozenset(subject.served))
         finally:
             rmtree(store.location, ignore_errors=True)  # with an index_root it lies elsewhere
 
 
 def _table(rows: Rows) -> pa.Table:
+    if isinstance(rows, DataFrame) and " collate " in rows.schema.simpleString():
+        raise DataSkipError(f"check_index does not keep collations, and would check something else: {rows.schema.simpleString()}")
     table = rows if isinstance(rows, pa.Table) else rows.toArrow() if isinstance(rows, DataFrame) else pa.Table.from_pylist(list(rows))
     if table.num_rows == 0:
         raise DataSkipError("check_index needs rows to check an index on; there is none")
@@ -170,20 +180,24 @@ class _Subject:
         self.skipping, self.index, self.frame, self.snapshot = skipping, index, frame, snapshot
         self.files = [file.path.removesuffix(".parquet") for file in snapshot.files]
         self.stored = _Variants(np.arange(len(self.files)), snapshot.records([index.column])[index.column])
+        self.served: set[tuple[FilterFunction, str]] = set()
         self.merged = self._merged_from_batches()
         self.blanked = _blanked(self.stored)
 
     def checked(self, predicates: list[str]) -> dict[str, tuple[str, ...]]:
         """The files that each predicate skips. AssertionError where it skips one wrongly."""
-        frames = [self._where(predicate) for predicate in predicates]
+        if refused := [why for predicate in predicates if (why := self._refused(predicate))]:
+            raise DataSkipError(f"Spark does not understand, on these rows, {'; nor '.join(refused)}")
+        frames = [self.frame.where(predicate) for predicate in predicates]
         truth = self._truth(predicates)
         return {p: self._check(p, frame, matching) for p, frame, matching in zip(predicates, frames, truth, strict=True)}
 
-    def _where(self, predicate: str) -> DataFrame:
+    def _refused(self, predicate: str) -> str:
         try:
-            return self.frame.where(predicate)
+            self.frame.where(predicate)
         except PySparkException as error:
-            raise DataSkipError(f"Spark does not understand {predicate!r} on these rows: {first_line(error)}") from error
+            return f"{predicate!r}: {first_line(error)}"
+        return ""
 
     def _truth(self, predicates: list[str]) -> list[Mask]:
         """For each predicate the files that hold a matching row: Spark's answer, without skipping."""
@@ -209,7 +223,9 @@ class _Subject:
         numbers = {file: i for i, file in enumerate(self.files)}
         keep = np.ones(len(self.files), dtype=bool)
         keep[[numbers[name] for name in skipped]] = False
-        clause = represent(listing.scan, self.snapshot, self.skipping.catalog.knowledge, []).clause
+        decision = represent(listing.scan, self.snapshot, self.skipping.catalog.knowledge, [])
+        self.served.update(self._served(decision))
+        clause = decision.clause
         self._refuse(~keep & matching, self.stored, "is skipped, though it holds a matching row", predicate, clause)
         why = "would be skipped, though it holds a matching row, with a record merged from batches"
         self._refuse(~self._survivors(clause, self.merged) & matching[self.merged.files], self.merged, why, predicate, clause)
@@ -217,6 +233,11 @@ class _Subject:
         why = "is kept, but would be skipped if part of its record were unknown: a null field must keep the file"
         self._refuse(~self._survivors(clause, self.blanked) & kept_before, self.blanked, why, predicate, clause)
         return skipped
+
+    def _served(self, decision: Decision) -> Iterator[tuple[FilterFunction, str]]:
+        filters = self.skipping.catalog.knowledge.filters
+        for node in (leaf.node for leaf in decision.leaves if isinstance(leaf.node, Call)):
+            yield from ((function, node.name) for function in filters.of(node.name) if any(True for _ in function(node, decision.indexes)))
 
     def _survivors(self, clause: Clause, variants: _Variants) -> Mask:
         try:

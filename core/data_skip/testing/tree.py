@@ -15,12 +15,6 @@ def filter_1(node: Call, indexes: Indexes) -> Iterator[Clause]:
     match node:
         case Call("Levenshtein", [name, Literal(a)]), Literal(b):  # a = 'x', b = 2
             ...
-
-@filters.on("IsNotNull")
-def filter_2(node: Call, indexes: Indexes) -> Iterator[Clause]:
-    match node:
-        case [name]:
-            ...
 """
 
 from __future__ import annotations
@@ -41,12 +35,16 @@ from data_skip.planning.normalize import normalize
 from data_skip.session import enable
 from data_skip.spark.errors import first_line
 
-_TAKEN = ("node", "indexes", "filters")  # what a filter calls other things
+_LISTS = ("In", "InSet")  # of any number of operands
+_TAKEN = ("node", "indexes", "filters", "others")  # what a filter calls other things
 
 
 @dataclass(frozen=True)
 class ShownTree:
-    """What filters see of a predicate: `root` is the tree, `str()` shows it, with a filter for each of its leaves."""
+    """What filters see of a predicate: `root` is the tree, `str()` shows it, with a filter for each of its leaves.
+
+    But for IS NOT NULL, which Spark adds by itself, where there are others.
+    """
 
     root: Expression
 
@@ -56,7 +54,9 @@ class ShownTree:
         return tuple(_leaves(self.root))
 
     def __str__(self) -> str:
-        filters = [_filter(leaf, number) for number, leaf in enumerate(dict.fromkeys(self.leaves), 1) if isinstance(leaf, Call)]
+        leaves = [leaf for leaf in dict.fromkeys(self.leaves) if isinstance(leaf, Call)]
+        chosen = [leaf for leaf in leaves if leaf.name != "IsNotNull"] or leaves
+        filters = [_filter(leaf, number) for number, leaf in enumerate(chosen, 1)]
         return "\n\n".join(["\n".join(_lines(self.root, 0)), *filters])
 
     __repr__ = __str__  # as a notebook shows it
@@ -106,8 +106,10 @@ class _Pattern:
     def __init__(self, leaf: Call) -> None:
         self.constants: dict[str, str] = {}
         self._columns: dict[str, Expression] = {}
+        self.casts: list[str] = []  # of which a pattern does not tell the type
         self.guards: list[str] = []  # a pattern binds a name once
-        children = [self._of(child) for child in leaf.children]
+        children = [self._of(child) for child in (leaf.children[:1] if leaf.name in _LISTS else leaf.children)]
+        children += ["*others"] if leaf.name in _LISTS else []
         self.text = ", ".join(children) if len(children) > 1 else f"[{''.join(children)}]"
 
     def _of(self, node: Expression) -> str:
@@ -116,6 +118,7 @@ class _Pattern:
             self.constants[name] = str(node)
             return f"Literal({name})"
         if isinstance(node, Call):
+            self.casts += [f"a Cast to {node.type}"] if node.name == "Cast" else []
             return f'Call("{node.name}", [{", ".join(map(self._of, node.children))}])'
         name = self._name(node)
         self.guards += [f"{name} == {other}" for other, known in self._columns.items() if known == node][:1]
@@ -139,7 +142,8 @@ def _letter(i: int) -> str:
 def _filter(leaf: Call, number: int) -> str:
     pattern = _Pattern(leaf)
     guard = f" if {' and '.join(pattern.guards)}" if pattern.guards else ""
-    told = ", ".join(f"{name} = {value}" for name, value in pattern.constants.items())
+    of_all = ["others: Literals, of NULL too, or other expressions"] if leaf.name in _LISTS else []
+    told = ", ".join([*(f"{name} = {value}" for name, value in pattern.constants.items()), *pattern.casts, *of_all])
     return "\n".join(
         [
             f'@filters.on("{leaf.name}")',
