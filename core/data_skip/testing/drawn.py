@@ -37,9 +37,9 @@ def _number(random: Random) -> float:
 
 
 def _integer(random: Random, bits: int = 31) -> int:
-    if random.random() < 0.1:
+    if random.random() < 0.05:
         return random.choice([0, 1, -1, 2**bits - 1, -(2**bits)])
-    return random.randrange(2 ** random.randrange(1, bits)) * random.choice([1, 1, 1, -1])  # most are small, and few have many bits
+    return random.randrange(2 ** random.randrange(1, bits)) * random.choice([1] * 7 + [-1])  # most are small, and few have many bits
 
 
 def _moment(random: Random) -> datetime:

@@ -23,7 +23,7 @@ from data_skip.testing.drawn import COLUMNS, as_sql, constants
 JOINED = ("And", "Or")  # of other predicates: none are drawn for them
 _MASKS = ("0", "1", "2", "4", "6", "-1")
 _CONSTANTS = 6  # for which a node is asked about
-_MOST = 40  # predicates, without those that are made of them
+_MOST = 48  # predicates, without those that are made of them
 _MOST_SHAPES = 16  # of a pattern
 # What a node is made of in SQL: {x} is an expression, {e} that of the index, {c} and {k} constants, {p} a few letters.
 _NODES = {
@@ -138,17 +138,17 @@ def _functions(spark: SparkSession, classes: Iterable[str]) -> dict[str, str]:
 def predicates(frame: DataFrame, index: Index, patterns: Patterns, random: Random) -> list[str]:
     """Predicates about an index's expressions that filters with these patterns may serve, on constants that the rows hold."""
     asked = [text for name, texts in _NODES.items() if name in patterns.nodes for text in texts]
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[bool, str], list[str]] = {}
     with _quietly():
         for expression in index.expressions:
-            calls = [("", expression)]
+            calls = [(False, expression)]
             for call in patterns.calls:
                 given = _arguments(frame, index, expression, random) if "{a}" in call else [""]
-                calls += [(call, call.format(x=expression, a=argument)) for argument in given]
-            for group, call in calls:
+                calls += [(True, call.format(x=expression, a=argument)) for argument in given]
+            for called, call in calls:
                 values = [*constants(frame, call), *(["NULL"] if random.random() < 0.2 else [])]
                 for template in [text for text in asked for _ in range(_CONSTANTS)] if values else ():
-                    found.setdefault((group, template), []).append(_filled(template, call, expression, values, patterns.words, random))
+                    found.setdefault((called, template), []).append(_filled(template, call, expression, values, patterns.words, random))
         chosen = list(islice(_in_turn([random.sample(texts, len(texts)) for texts in found.values()]), _MOST))
         further = [*(f"NOT ({predicate})" for predicate in chosen), *(f"{predicate} OR {chosen[0]}" for predicate in chosen[1::4])]
         others = [name for name in COLUMNS if name not in index.expressions]  # filters are asked about every column of a query
