@@ -63,7 +63,7 @@ class IndexReport:
         notes = []
         if self.files_lifted:
             notes.append(f"{self.files_lifted:,} of them were not read: their own footers hold what was asked for")
-        if self.why_by_spark:
+        if self.why_by_spark and self.files_collected:
             notes.append(f"some of them were read by Spark, which takes longer: {self.why_by_spark}")
         if self.files_too_recent:
             notes.append(f"{self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")

@@ -22,6 +22,7 @@ from data_skip.testing.drawn import COLUMNS, as_sql, constants
 
 JOINED = ("And", "Or")  # of other predicates: none are drawn for them
 _MASKS = ("0", "1", "2", "4", "6", "-1")
+_PIECES = ("'a'", "'b'", "' '")
 _CONSTANTS = 6  # for which a node is asked about
 _MOST = 48  # predicates, without those that are made of them
 _MOST_SHAPES = 16  # of a pattern
@@ -172,8 +173,9 @@ def _in_turn(groups: Iterable[Sequence[str]]) -> Iterator[str]:
 def _arguments(frame: DataFrame, index: Index, expression: str, random: Random) -> list[str]:
     """What functions may be given beside an expression: parameters of its index, and constants."""
     given = [as_sql(value) for value in index.parameters.values() if isinstance(value, int | str) and not isinstance(value, bool)]
-    others = [*constants(frame, expression), *_MASKS]
-    return given + random.sample(others, min(3, len(others)))
+    values = constants(frame, expression)
+    others = _PIECES if any(value.startswith("'") for value in values) else _MASKS
+    return [*given, *random.sample(values, min(2, len(values))), *random.sample(others, 2)]
 
 
 def _understood(frame: DataFrame, predicates: list[str]) -> list[str]:
