@@ -189,7 +189,7 @@ class _Subject:
     def checked(self, predicates: list[str]) -> dict[str, tuple[str, ...]]:
         """The files that each predicate skips. AssertionError where it skips one wrongly."""
         if refused := [why for predicate in predicates if (why := self._refused(predicate))]:
-            raise DataSkipError(f"Spark does not understand, on these rows, {'; nor '.join(refused)}")
+            raise DataSkipError(f"Spark does not understand {'; nor '.join(refused)}")
         frames = [self.frame.where(predicate) for predicate in predicates]
         truth = self._truth(predicates)
         return {p: self._check(p, frame, matching) for p, frame, matching in zip(predicates, frames, truth, strict=True)}
