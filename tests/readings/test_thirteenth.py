@@ -24,7 +24,7 @@ from data_skip.building.collect import collect, expressions_of, told_of
 from data_skip.planning import callback
 from data_skip.store.definition import Definition
 from data_skip.store.delta import DeltaStore
-from data_skip.store.snapshot import BASE, FileKey, definition_field
+from data_skip.store.snapshot import BASE, FileKey, definition_field, said
 from geo_skip import GeoBox
 from tests.support import Lake, settings_of
 
@@ -133,7 +133,7 @@ def test_an_index_of_which_no_commit_is_found_is_read_again(tmp_path: Path, monk
     shutil.rmtree(place)
     made = DeltaTable.create(place, schema=BASE)
     again = store.snapshot()
-    assert known is not None and again is not None and known.table_id != again.table_id == made.metadata().id
+    assert known is not None and again is not None and known.said != again.said == said(made)
 
 
 def test_a_report_tells_one_thing_a_line() -> None:

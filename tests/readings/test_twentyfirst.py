@@ -89,7 +89,8 @@ class Told:
         self.overrides = overrides
 
     def told(self, *_: Any) -> dict[str, Any]:
-        return {"set": {"fs.s3a.endpoint": "http://one:9000"}, "overrides": self.overrides}
+        found = {"fs.s3a.endpoint": "http://one:9000"}
+        return {"set": found, "overrides": self.overrides, "file_system": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
 
 
 @pytest.mark.parametrize(

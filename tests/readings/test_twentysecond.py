@@ -38,7 +38,8 @@ class Told:
 
     def told(self, _: str, keys: Iterable[str], secrets: Iterable[str]) -> dict[str, Any]:
         asked = {*keys, *secrets}
-        return {"set": {key: value for key, value in self._keys.items() if key in asked}, "overrides": {}}
+        told = {"set": {key: value for key, value in self._keys.items() if key in asked}, "overrides": {}}
+        return {**told, "file_system": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from data_skip.store.storage_options import StorageOptions, leads_elsewhere
+from data_skip.store.storage_options import StorageOptions, leads_elsewhere, without_token
 
 SCHEMES = ("s3", "s3a", "s3n", "abfs", "abfss", "gs")
 _TAIL = 1 << 16  # bytes at the end of a file that come with the first of them that is asked for: a footer, and what is looked at beside it
@@ -48,7 +48,7 @@ class RemoteFiles:
             raise OSError(f"{elsewhere} is set where tasks run, and may lead deltalake to another place than Spark")
         from deltalake.fs import DeltaStorageHandler  # only where files are remote: it takes a worker 100 ms
 
-        return DeltaStorageHandler(self.root, dict(self.options), {self._path(uri): size for uri, size in self.sizes.items()})
+        return DeltaStorageHandler(self.root, without_token(self.options), {self._path(uri): size for uri, size in self.sizes.items()})
 
 
 class RemoteFile(io.RawIOBase):

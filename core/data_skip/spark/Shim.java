@@ -212,11 +212,14 @@ public final class Shim {
   public String identity(org.apache.spark.sql.classic.SparkSession session, String uri) throws java.io.IOException {
     org.apache.hadoop.conf.Configuration hadoop = session.sessionState().newHadoopConf();
     Path path = StorageSettings.path(uri, hadoop);
-    FileStatus now = path.getFileSystem(hadoop).getFileStatus(path);
-    return now.getLen() + " " + now.getModificationTime() + (now instanceof EtagSource ? " " + ((EtagSource) now).getEtag() : "");
+    return identity(path.getFileSystem(hadoop).getFileStatus(path));
   }
 
-  /** Of each file in a folder its name, its size and when it was changed, a line each; nothing where there is no such folder. */
+  private static String identity(FileStatus file) {
+    return file.getLen() + " " + file.getModificationTime() + (file instanceof EtagSource ? " " + ((EtagSource) file).getEtag() : "");
+  }
+
+  /** Of each file in a folder its name, its size and its identity, a line each; nothing where there is no such folder. */
   public String filesIn(org.apache.spark.sql.classic.SparkSession session, String uri) throws java.io.IOException {
     org.apache.hadoop.conf.Configuration hadoop = session.sessionState().newHadoopConf();
     Path folder = StorageSettings.path(uri, hadoop);
@@ -226,7 +229,7 @@ public final class Shim {
       for (int i = 0; i < found.length; i++) {
         String name = found[i].getPath().getName();
         if (found[i].isDirectory() || name.indexOf('\n') >= 0 || name.indexOf('\t') >= 0) continue;
-        text.append(name).append('\t').append(found[i].getLen()).append('\t').append(found[i].getModificationTime()).append('\n');
+        text.append(name).append('\t').append(found[i].getLen()).append('\t').append(identity(found[i])).append('\n');
       }
     } catch (java.io.FileNotFoundException none) {
       return "";

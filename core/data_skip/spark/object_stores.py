@@ -38,13 +38,13 @@ class ObjectStores:
         except SPARK_ERRORS:
             return None
 
-    def listed(self, uri: str) -> list[tuple[str, int, int]] | None:
-        """Of each file in a folder its name, its size and when it was changed; None where that cannot be told."""
+    def listed(self, uri: str) -> list[tuple[str, int, str]] | None:
+        """Of each file in a folder its name, its size and what tells it from another one of its name; None where that cannot be told."""
         try:
             told = str(self._shim.filesIn(self._spark._jsparkSession, uri))
         except SPARK_ERRORS:
             return None
-        return [(name, int(size), int(time)) for name, size, time in (line.split("\t") for line in told.splitlines())]
+        return [(name, int(size), identity) for name, size, identity in (line.split("\t") for line in told.split("\n") if line)]
 
     def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
         """The first bytes of files in a folder: of each, by its name, so many. OSError where they cannot be read."""

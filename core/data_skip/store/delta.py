@@ -42,10 +42,23 @@ from deltalake.fs import DeltaStorageHandler
 
 from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
-from data_skip.store.guard import MOST_COMMIT, MOST_LOG, Guard, is_part, leftovers, refuse_links, refuse_parts, refuse_table
+from data_skip.store.guard import MOST_COMMIT, MOST_LOG, Guard, is_part, leftovers, refuse_links, refuse_parts, refuse_table, stamp
 from data_skip.store.history import Step, steps
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
-from data_skip.store.snapshot import ADVICE, BASE, DEFINITION, KEYS, LAYOUT, LAYOUT_KEY, FileKey, Snapshot, StoreError, declared, defined
+from data_skip.store.snapshot import (
+    ADVICE,
+    BASE,
+    DEFINITION,
+    KEYS,
+    LAYOUT,
+    LAYOUT_KEY,
+    FileKey,
+    Snapshot,
+    StoreError,
+    declared,
+    defined,
+    said,
+)
 from data_skip.store.storage_options import Hadoop
 
 _BEGINNING = 1 << 16  # bytes
@@ -94,8 +107,11 @@ class DeltaStore:
         """Whether deltalake 1.6 takes the path for another one: it takes escapes for what they stand for once too often."""
         return _MISREAD.search(self.location) is not None if self._is_local else _ESCAPE.search(unquote(self.location)) is not None
 
-    def _opened(self, version: int | None = None) -> DeltaTable:
-        return DeltaTable(self.location, version=version, storage_options=self._options)
+    def _opened(self) -> DeltaTable:
+        """The last version. ValueError for what is not to be read: it is looked at each time, since others may have written it."""
+        if not self._place.options.say_where:  # else Hadoop would look elsewhere
+            self._guard.look(self._place.options.of_hadoop)
+        return DeltaTable(self.location, storage_options=self._options)
 
     @property
     def _options(self) -> dict[str, str] | None:
@@ -105,9 +121,9 @@ class DeltaStore:
         """The last committed version; None where there is no index. StoreError where there is something else.
 
         believed: of an index on object storage, the one that was the last some seconds ago will do. until: the moment of
-        time.perf_counter() up to which an object store is waited for: then that is a StoreError; who asks later is given what it answers.
+        time.perf_counter() up to which the store is waited for: then that is a StoreError; who asks later is given what it answers.
         """
-        if self._is_local or until == math.inf:
+        if until == math.inf:
             with self._lock:
                 return self._current(believed)
         with self._asking:
@@ -115,7 +131,7 @@ class DeltaStore:
             if asked is None or not asked.is_running:
                 if self._lock.acquire(blocking=False):
                     try:
-                        if self._is_misread or self._place.asks_nothing(self._snapshot is not None, believed):
+                        if self._is_known(believed):
                             return self._current(believed)
                     finally:
                         self._lock.release()
@@ -136,6 +152,19 @@ class DeltaStore:
                 self._snapshot = None
                 self._place.forget()
 
+    def _is_known(self, believed: float) -> bool:
+        """Whether what was seen before answers, without a look at the log."""
+        if self._is_local:
+            return not os.path.isdir(self.location) or self._is_last_here()
+        return self._is_misread or self._place.asks_nothing(self._snapshot is not None, believed)
+
+    def _is_last_here(self) -> bool:
+        """Whether the last snapshot is so still, of a local index: versions are numbered without gaps."""
+        last = self._snapshot
+        if last is None or not self._commit or self._commit != self._commit_of(last.version):
+            return False  # it was deleted, and perhaps made anew up to the same version, or nobody knows
+        return not self._commit_of(last.version + 1)
+
     def _current(self, believed: float = 0.0) -> Snapshot | None:
         local, place = self._is_local, self._place
         if not local:
@@ -150,22 +179,17 @@ class DeltaStore:
         if not os.path.isdir(self.location) if local else place.is_empty:
             self._snapshot = None
             return None
-        if local and self._snapshot is not None:
-            if not self._commit or self._commit != self._commit_of(self._snapshot.version):
-                self._snapshot = None  # it was deleted, and perhaps made anew up to the same version, or nobody knows
-            elif not self._commit_of(self._snapshot.version + 1):
-                return self._snapshot  # versions are numbered without gaps
+        if local and self._is_last_here():
+            return self._snapshot
         try:
-            if not place.options.say_where:  # else Hadoop would look elsewhere
-                self._guard.look()
             table = self._opened()  # no increment of what was open: it may be that of another table, made anew at the same place
-            self._check(table)
-            last = self._snapshot
-            if last is None or (last.version, last.table_id) != (table.version(), table.metadata().id):
+            if local:
                 self._commit = self._commit_of(table.version())
-                self._snapshot = Snapshot(table, self.location, self._shown)
-            if not local:
+            else:
                 place.looked_at(table.version(), believed)
+            self._check(table)
+            if self._snapshot is None or self._snapshot.said != said(table):
+                self._snapshot = Snapshot(table, self.location, self._shown)
         except TableNotFoundError as error:
             self._snapshot = None
             if not local:
@@ -181,11 +205,15 @@ class DeltaStore:
             if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
                 raise
             self._snapshot = None
-            if local:
-                raise StoreError(f"the index at {self.location} cannot be read ({self._shown(error)}); {ADVICE}") from error
-            place.seen_unreadable(error)
-            raise StoreError(place.why_unreadable) from None  # which may hold secrets
+            raise self._unreadable(error) from (error if local else None)  # which may hold secrets
         return self._snapshot
+
+    def _unreadable(self, error: BaseException) -> StoreError:
+        """What is told of an index that is there and cannot be read."""
+        if self._is_local:
+            return StoreError(f"the index at {self.location} cannot be read ({self._shown(error)}); {ADVICE}")
+        self._place.seen_unreadable(error)
+        return StoreError(self._place.why_unreadable)
 
     def _shown(self, error: BaseException) -> str:
         return self._place.shown(error)
@@ -200,7 +228,7 @@ class DeltaStore:
                 found = os.stat(f"{self.location}/_delta_log/{version:020}.{kind}")
             except OSError:
                 continue
-            return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+            return stamp(found)
         return ()
 
     def _holds_something(self) -> bool:
@@ -300,17 +328,19 @@ class DeltaStore:
     def _at(self, snapshot: Snapshot) -> DeltaTable:
         """The table as the snapshot saw it: a commit on top fails where another writer declared or dropped an index since.
 
-        CommitFailedError where another table lies there by now, of which nothing is known.
+        CommitFailedError where there is a newer version, or another table.
         """
         try:
-            table = self._opened(snapshot.version)
-            if table.metadata().id == snapshot.table_id:
+            table = self._opened()
+            if said(table) == snapshot.said:
                 return table
         except DeltaError:
-            pass  # it has no such version
+            pass  # it is gone
+        except ValueError as error:
+            raise self._unreadable(error) from (error if self._is_local else None)
         with self._lock:
             self._snapshot = None
-        raise CommitFailedError(f"the index at {self.location} was deleted meanwhile, and perhaps made anew")
+        raise CommitFailedError(f"the index at {self.location} was written meanwhile, or deleted, and perhaps made anew")
 
     def compact(self, dead: Mapping[FileKey, int]) -> None:
         """Rewrites the index with one row for each file version that is not dead, and removes files of versions a week old.
@@ -328,7 +358,10 @@ class DeltaStore:
         """The table, if the files that its log calls old are files of the index; None where there is no index."""
         if self.snapshot() is None:
             return None
-        table = self._opened()
+        try:
+            table = self._opened()
+        except ValueError as error:
+            raise self._unreadable(error) from (error if self._is_local else None)
         try:
             refuse_parts(self.location, (path.removeprefix(f"{self.location}/") for path in table.vacuum()))
         except ValueError as error:
@@ -430,17 +463,17 @@ class DeltaStore:
                 self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))
 
     def _check_off(self, version: int, declared: int) -> None:
-        """Makes a checkpoint of a version now and then, where commits are large: deltalake makes one each hundred."""
+        """Makes a checkpoint now and then, where commits are large: deltalake makes one each hundred."""
         if version % max(1, _MOST_SINCE // max(1, declared)) == 0:
-            with suppress(*FAILURES):
-                self._opened(version).create_checkpoint()
+            with suppress(*FAILURES, ValueError):
+                self._opened().create_checkpoint()
 
     def _log(self, version: int, most: int = _BEGINNING) -> bytes:
         """How a commit begins: with what it says of itself. FileNotFoundError where there is none."""
         name = f"_delta_log/{version:020}.json"
         if self._is_local:
-            if not S_ISREG(os.stat(f"{self.location}/{name}").st_mode):
-                return b""  # a pipe would be waited for
+            if not S_ISREG(os.lstat(f"{self.location}/{name}").st_mode):
+                return b""  # a pipe would be waited for, a link may lead anywhere
             with open(f"{self.location}/{name}", "rb") as file:
                 return file.read(most)
         # Told a size, deltalake does not ask for it, while which it would hold Python's lock; a request for more than is there gives all.

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from data_skip.store.sizes import refuse_large
+from data_skip.store.sizes import most_bytes, refuse_large
 from data_skip.store.storage_options import Hadoop
 
 LOG = "_delta_log"
@@ -35,6 +35,7 @@ _HINT = "_last_checkpoint"
 # Bytes: commits of deltalake have a few thousand, and those that declare an index of each column of a wide table of text some millions.
 MOST_COMMIT, MOST_LOG = 1 << 26, 1 << 30
 _AT_ONCE = 1 << 26  # bytes that Spark is asked for at once
+_MEMORY_OF_LOG = 3  # bytes that deltalake takes for one of a log, at most
 _MOST_CHECKPOINT = 1 << 29  # in memory
 _MOST_DEEP = 100  # how far the values of a commit are nested: deltalake's own are 5 deep
 _MOST_PARTS = 1 << 20  # of a commit; of deltalake's own some ten for each file with records
@@ -67,16 +68,18 @@ class Guard:
         self._location, self._uri, self._spark = location, uri, spark
         self._seen: set[_File] = set()  # what was looked at, and need not be again
 
-    def look(self) -> None:
-        """Looks at what deltalake reads to open the last version. ValueError for what is not to be read."""
+    def look(self, by_spark: bool = True) -> None:
+        """Looks at what deltalake reads to open the last version. ValueError for what is not to be read.
+
+        by_spark: whether deltalake surely reaches no log that Spark does not; else one that Spark cannot list is not looked at.
+        """
         if "://" not in self._location:
             refuse_links(self._location)
             files = list(_local(f"{self._location}/{LOG}"))
             if empty := next((file for file in files if file.name.endswith(".json") and not file.size), None):
                 raise ValueError(f"{empty.name} is empty")  # of a machine that lost its power; deltalake takes it for a commit of nothing
         else:
-            told = self._spark.listed(f"{self._uri}/{LOG}") if self._spark else None  # None: deltalake will not reach it either
-            files = [_File(*file) for file in told or ()]
+            files = self._listed(by_spark)
         versions = {file: match for file in files if (match := _VERSION.fullmatch(file.name))}
         last = max((int(match[1]) for file, match in versions.items() if file.is_checkpoint), default=-1)
         others = [file.name for file, match in versions.items() if match[2].startswith("checkpoint.") and match[2] != _CHECKPOINT]
@@ -84,27 +87,36 @@ class Guard:
             raise ValueError(f"its log has {others[0]}, a kind of checkpoint that data-skip does not write")
         read = [file for file, match in versions.items() if (int(match[1]), match[2] != "json") > (last, False)]
         read += [file for file in files if file.name == _HINT]
-        if large := next((file for file in read if file.size > MOST_COMMIT), None):
-            raise ValueError(f"{large.name} of its log has {large.size:,} bytes, at most {MOST_COMMIT:,} are read")
-        if (size := sum(file.size for file in read)) > MOST_LOG:
-            raise ValueError(f"its log has {size:,} bytes since its last checkpoint, at most {MOST_LOG:,} are read")
+        most = min(MOST_LOG, most_bytes() // _MEMORY_OF_LOG)
+        if large := next((file for file in read if file.size > min(MOST_COMMIT, most)), None):
+            raise ValueError(f"{large.name} of its log has {large.size:,} bytes, at most {min(MOST_COMMIT, most):,} are read")
+        if (size := sum(file.size for file in read)) > most:
+            raise ValueError(f"its log has {size:,} bytes since its last checkpoint, at most {most:,} are read")
         new = [file for file in read if file not in self._seen and file.size]
         for file, content in zip(new, self._contents(new), strict=True):
             if content is not None:
-                _refuse_content(file.name, content)
+                refuse_content(file.name, content)
         self._seen |= set(new)
 
-    def _contents(self, files: list[_File]) -> list[bytes | None]:
-        """What is in files of the log; None of one that is gone."""
+    def _listed(self, by_spark: bool) -> list[_File]:
+        """What an object store has in the folder of the log."""
+        told = self._spark.listed(f"{self._uri}/{LOG}") if self._spark else None
+        if told is None and by_spark and self._spark is not None:
+            raise ValueError("Spark cannot list its log")
+        files = [_File(*file) for file in told or ()]
+        if any(file.name == LOG for file in files):  # some stores list that alone, and may have files in a folder of its name as well
+            raise ValueError(f"{LOG} is a file")
+        return files
+
+    def _contents(self, files: list[_File]) -> Iterator[bytes | None]:
+        """What is in files of the log, one after the other; None of one that is gone."""
         if "://" not in self._location:
-            return [_content(f"{self._location}/{LOG}/{file.name}", file.size) for file in files]
-        found: list[bytes | None] = []
-        while self._spark is not None and len(found) < len(files):
-            sizes = itertools.accumulate(file.size for file in files[len(found) :])
-            count = max(1, sum(size <= _AT_ONCE for size in sizes))
-            asked = [(file.name, file.size) for file in files[len(found) : len(found) + count]]
-            found += self._spark.contents(f"{self._uri}/{LOG}", asked)
-        return found
+            yield from (_content(f"{self._location}/{LOG}/{file.name}", file.size) for file in files)
+            return
+        while self._spark is not None and files:
+            count = max(1, sum(size <= _AT_ONCE for size in itertools.accumulate(file.size for file in files)))
+            yield from self._spark.contents(f"{self._uri}/{LOG}", [(file.name, file.size) for file in files[:count]])
+            files = files[count:]
 
 
 def refuse_links(location: str) -> None:
@@ -185,9 +197,14 @@ def _local(folder: str) -> Iterator[_File]:
                 continue  # a writer's, of a moment ago
             if stat.S_ISREG(status.st_mode):
                 if not _STAGED.fullmatch(entry.name):
-                    yield _File(entry.name, status.st_size, (status.st_ino, status.st_mtime_ns))
+                    yield _File(entry.name, status.st_size, stamp(status))
             elif not stat.S_ISDIR(status.st_mode):
                 raise ValueError(f"{entry.name} of its log is a link, a pipe or a device, and no file")
+
+
+def stamp(status: os.stat_result) -> tuple[int, ...]:
+    """What tells a local file from another one of its name, if that was written in place, is as large, and was given the time of before."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _content(path: str, size: int) -> bytes | None:
@@ -198,10 +215,11 @@ def _content(path: str, size: int) -> bytes | None:
         return None  # as above
 
 
-def _refuse_content(name: str, content: bytes) -> None:
+def refuse_content(name: str, content: bytes) -> None:
+    """ValueError for what a file of a log must not hold."""
     try:
         if name.endswith(".parquet"):
-            refuse_large(pa.BufferReader(content), None, _MOST_CHECKPOINT)
+            refuse_large(pa.BufferReader(content), None, min(_MOST_CHECKPOINT, most_bytes()))
             checkpoint = pq.ParquetFile(pa.BufferReader(content))
             _refuse_sidecars(checkpoint)
             _refuse_statistics(checkpoint)

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from data_skip.store.definition import Definition
+from data_skip.store.guard import refuse_content
 from data_skip.store.snapshot import DEFINITION
 
 _FORGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError, OSError)
@@ -61,6 +62,7 @@ def steps(commits: Iterable[tuple[int, bytes]]) -> list[Step]:
 
 def _said(text: bytes) -> _Said | None:
     try:
+        refuse_content(".json", text)  # those before a checkpoint have not been looked at
         return _read(text)
     except _FORGED:
         return None

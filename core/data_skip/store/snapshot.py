@@ -67,12 +67,11 @@ class Snapshot:
     def __init__(self, table: DeltaTable, location: str, shown: Callable[[Exception], str] = str) -> None:
         """shown: what of an error people may see."""
         self.id = str(uuid.uuid4())
-        self.version, self.table_id = table.version(), table.metadata().id
+        self.version, self.said = table.version(), said(table)
         self._location, self._shown = location, shown
         # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
         local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
         self._dataset = table.to_pyarrow_dataset(filesystem=local)
-        refuse_parts(location, self._dataset.files)
         _refuse_types(self._dataset.schema)
         self.companions: deque[object] = deque(maxlen=_MOST_COMPANIONS)  # which are kept no longer than this
         self._lock = threading.Lock()
@@ -179,7 +178,7 @@ class Snapshot:
                     self._records |= found
             return found
 
-        if "://" not in self._location or until == math.inf:
+        if until == math.inf:
             return read()
         key = tuple(sorted(wanted))
         with self._asking:
@@ -225,7 +224,8 @@ class Snapshot:
             raise StoreError(f"records of the index at {self._location} cannot be read ({self._shown(error)}); {ADVICE}") from cause
 
     def _rows(self, columns: list[str]) -> pa.Table:
-        """Some columns of all rows. ValueError where these take more memory than there is."""
+        """Some columns of all rows. ValueError where these take more memory than there is, or files are no files (any more)."""
+        refuse_parts(self._location, self._dataset.files)
         left, rows = most_bytes(), 0
         for fragment in self._dataset.get_fragments():
             rows += fragment.metadata.num_rows
@@ -257,6 +257,11 @@ class Snapshot:
         winner = np.full(self.count, -1, dtype=np.int64)
         winner[self._place_of_row[valid]] = valid
         return values.take(pa.array(winner, mask=winner < 0))
+
+
+def said(table: DeltaTable) -> tuple[Any, ...]:
+    """What a table says at its version: of a log that was put back, and written since, the same version has other files, of new names."""
+    return table.version(), table.metadata().id, frozenset(table.file_uris()), table.schema().to_json()
 
 
 def _refuse_types(schema: pa.Schema) -> None:

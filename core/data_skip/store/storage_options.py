@@ -32,8 +32,8 @@ class Hadoop(Protocol):
     def identity(self, uri: str) -> str | None:
         """What tells a file from another one of its name; None where that cannot be told, or there is none."""
 
-    def listed(self, uri: str) -> list[tuple[str, int, int]] | None:
-        """Of each file in a folder its name, its size and when it was changed; None where that cannot be told."""
+    def listed(self, uri: str) -> list[tuple[str, int, str]] | None:
+        """Of each file in a folder its name, its size and what tells it from another one of its name; None where that cannot be told."""
 
     def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
         """The first bytes of files in a folder: of each, by its name, so many. OSError where they cannot be read."""
@@ -81,6 +81,8 @@ _ELSEWHERE = re.compile(
     r"|azurite_.*|(storage|gcs)_emulator_host",
     re.IGNORECASE,
 )
+# Names in the environment which deltalake takes for the session token of whatever keys it is given.
+_SESSION_TOKEN = re.compile(r"(aws_)?(session_)?token", re.IGNORECASE)
 _HIDDEN = "***"
 _PATIENCE = {"retry_timeout": "30s"}  # instead of three minutes: a query waits, which would be answered without an index as well
 
@@ -123,6 +125,12 @@ def _is_secret(option: str) -> bool:
     return name not in _OPEN and any(word in name for word in _SECRET)
 
 
+def without_token(options: Mapping[str, str]) -> dict[str, str]:
+    """The options, by which no session token of this process's environment, whatever that is for, is sent beside keys that have none."""
+    has_none = "aws_access_key_id" in options and not any(map(_SESSION_TOKEN.fullmatch, options))
+    return {**options, "aws_session_token": ""} if has_none and any(map(_SESSION_TOKEN.fullmatch, os.environ)) else dict(options)
+
+
 def leads_elsewhere(options: Mapping[str, str]) -> str:
     """What is set in the environment of this process and may lead deltalake to another place than these options do; "" where nothing is."""
     endpoint = options.get("aws_endpoint", "")
@@ -159,9 +167,9 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
     overrides = {key.lower(): value for key, value in told["overrides"].items()}
     by_access_point = _ACCESS_POINT.format(parts.netloc) in set_
     say_where = by_access_point or bool(leads_elsewhere(found)) or any(word in key for key in overrides for word in _WHERE)
-    known = told.get("file_system", _FILE_SYSTEMS[0]) in _FILE_SYSTEMS and set_.get(_CLIENTS, "") in _OWN_CLIENTS
+    known = told.get("file_system") in _FILE_SYSTEMS and set_.get(_CLIENTS, "") in _OWN_CLIENTS
     of_hadoop = known and not say_where and all(any(word in key for word in _HOW) for key in overrides)
-    return StorageOptions(found | overrides, say_where, of_hadoop)
+    return StorageOptions(without_token(found | overrides), say_where, of_hadoop)
 
 
 def _s3(bucket: str, set_: Mapping[str, str], told: Mapping[str, Any]) -> dict[str, str]:
