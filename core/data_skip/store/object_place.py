@@ -10,7 +10,7 @@ from concurrent.futures import Future, wait
 from threading import Thread
 from typing import Generic, TypeVar
 
-from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, storage_options
+from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, foreign_token, storage_options
 
 ELSEWHERE = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
 _OPTIONS_SECONDS = 60.0  # for which what was told of the store is believed
@@ -114,7 +114,9 @@ class ObjectPlace:
     def seen_unreadable(self, error: BaseException) -> None:
         """There is an index, or something else, that cannot be read now."""
         advice = f"it is read with Spark's credentials, or those of {OVERRIDES}*; {ELSEWHERE}"
-        self._why_unreadable = f"the index at {self._uri} cannot be read ({self.shown(error)}); {advice}"
+        token = foreign_token(self.options)
+        more = f"; {token} is set in the environment, which deltalake takes for a session token of these keys: unset it" if token else ""
+        self._why_unreadable = f"the index at {self._uri} cannot be read ({self.shown(error)}{more}); {advice}"
         self._unreadable_until = time.monotonic() + _UNREADABLE_SECONDS
 
     @property

@@ -125,10 +125,15 @@ def _is_secret(option: str) -> bool:
     return name not in _OPEN and any(word in name for word in _SECRET)
 
 
+def foreign_token(options: Mapping[str, str]) -> str:
+    """What deltalake would take from the environment of this process as the session token of keys that have none; "" where nothing."""
+    has_none = "aws_access_key_id" in options and not any(value and _SESSION_TOKEN.fullmatch(key) for key, value in options.items())
+    return min(filter(_SESSION_TOKEN.fullmatch, os.environ), default="") if has_none else ""
+
+
 def without_token(options: Mapping[str, str]) -> dict[str, str]:
-    """The options, by which no session token of this process's environment, whatever that is for, is sent beside keys that have none."""
-    has_none = "aws_access_key_id" in options and not any(map(_SESSION_TOKEN.fullmatch, options))
-    return {**options, "aws_session_token": ""} if has_none and any(map(_SESSION_TOKEN.fullmatch, os.environ)) else dict(options)
+    """The options, by which none is sent."""
+    return {**options, "aws_session_token": ""} if foreign_token(options) else dict(options)
 
 
 def leads_elsewhere(options: Mapping[str, str]) -> str:
