@@ -204,6 +204,21 @@ def test_local_files_are_waited_for_until_a_moment(store: DeltaStore, monkeypatc
     assert len(read.records(["x"])["x"]) == 3
 
 
+def test_keys_are_waited_for_until_a_moment(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The JVM keeps those of so many tables; who asks for more of them read them for as long as it took."""
+    found, answering = store.snapshot(), threading.Event()
+    assert found is not None
+    first = b"".join(map(bytes, found.packed(0.0)))
+    rows = found._rows
+    monkeypatch.setattr(found, "_rows", lambda columns: answering.wait(60) and rows(columns))
+    start = time.perf_counter()
+    with pytest.raises(StoreError, match="have not come in the time"):
+        found.packed(start + 0.1)
+    assert time.perf_counter() - start < 30
+    answering.set()
+    assert b"".join(map(bytes, found.packed())) == first
+
+
 class Host(BaseHTTPRequestHandler):
     """Notes the headers of what it is asked."""
 

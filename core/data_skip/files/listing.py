@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
@@ -70,11 +71,11 @@ class Listing:
         """Their size."""
         return int(self._told["bytes"] if self._told else self.java.bytes())
 
-    def present(self, snapshot: Snapshot, root: str) -> ListedVersions:
-        """Which file versions of an index's snapshot, of the table at this root, are listed."""
+    def present(self, snapshot: Snapshot, root: str, until: float = math.inf) -> ListedVersions:
+        """Which file versions of an index's snapshot, of the table at this root, are listed. until: as of Snapshot.records."""
         bits = self.java.present(snapshot.id)
         if bits is None:
-            with packed(snapshot) as keys:
+            with packed(snapshot, until) as keys:
                 bits = self.java.present(snapshot.id, root, keys)
         return ListedVersions(self.java, snapshot.id, _flags(bits, snapshot.count) & snapshot.recorded)
 
@@ -142,15 +143,17 @@ class ListedVersions:
 
 
 @contextmanager
-def packed(snapshot: Snapshot) -> Iterator[str]:
-    """Within, a file of the keys of a snapshot, for the JVM to map: what is mapped stays when its name is gone."""
+def packed(snapshot: Snapshot, until: float = math.inf) -> Iterator[str]:
+    """Within, a file of the keys of a snapshot, for the JVM to map: what is mapped stays when its name is gone. until: as above."""
+    keys = snapshot.packed(until)
     with NamedTemporaryFile(prefix="data-skip-", delete=False) as file:
-        file.writelines(snapshot.packed())
-    try:
-        yield file.name
-    finally:
-        with suppress(OSError):  # as where the name of what is mapped cannot be removed
-            os.unlink(file.name)
+        try:
+            file.writelines(keys)
+            file.flush()
+            yield file.name
+        finally:
+            with suppress(OSError):  # as where the name of what is mapped cannot be removed
+                os.unlink(file.name)
 
 
 def _bits(flags: Mask) -> bytes:

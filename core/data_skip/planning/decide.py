@@ -160,7 +160,7 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
     used = {field.index for clause in clauses for field in clause.fields()}
     partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
     files = snapshot.count
-    listed = listing.present(snapshot, root)
+    listed = listing.present(snapshot, root, deadline.end)
     most_bytes = int(listing.scan.description["records_bytes"])
     stored = snapshot.records(used - partitions.keys(), most_bytes, deadline.end)
     columns = stored | partition_records(listing, listed, partitions)

@@ -7,7 +7,7 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 import numpy as np
@@ -43,6 +43,7 @@ SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the 
 _SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
 # Of paths, which are escaped as in URIs.
 _OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
+Read = TypeVar("Read")
 ADVICE = "delete the folder and create the index again"
 
 
@@ -77,7 +78,7 @@ class Snapshot:
         self._lock = threading.Lock()
         self._records: dict[str, pa.StructArray] = {}
         self._asking = threading.Lock()
-        self._asked: dict[tuple[str, ...], Asked[dict[str, pa.StructArray]]] = {}  # by columns, what others may wait for as well
+        self._asked: dict[tuple[str, ...], Asked[Any]] = {}  # by columns, what others may wait for as well
         rows = self._rows([name for name in BASE.names if name in self._dataset.schema.names])
         keys, self._place_of_row = distinct(rows)
         self._keys: pa.Table | None = keys  # until they are handed over
@@ -137,14 +138,16 @@ class Snapshot:
         """Whether one of the listed files, in whatever folder, is a summary of the columns of all."""
         return _has_summary(self.keys()["path"].filter(pa.array(self.listed)))
 
-    def keys(self) -> pa.Table:
-        """The path, size and modification time of each file version. StoreError where they cannot be read any more."""
+    def keys(self, until: float = math.inf) -> pa.Table:
+        """The path, size and modification time of each file version. StoreError where they cannot be read (any more), or not by then."""
         keys = self._keys  # which another thread may hand over meanwhile
-        return distinct(self._read([*KEY_NAMES]))[0] if keys is None else keys
+        if keys is not None:
+            return keys
+        return self._in_time(KEY_NAMES, lambda: distinct(self._read([*KEY_NAMES]))[0], until)
 
-    def packed(self) -> list[Any]:
-        """The keys as the JVM maps them (versions.py), which keeps them from now on: this side lets go of them."""
-        found = packed(self.keys(), self.listed)
+    def packed(self, until: float = math.inf) -> list[Any]:
+        """The keys as the JVM maps them (versions.py), which keeps them from now on: this side lets go of them. As `keys`."""
+        found = packed(self.keys(until), self.listed)
         self._keys = None
         return found
 
@@ -178,9 +181,13 @@ class Snapshot:
                     self._records |= found
             return found
 
+        return self._in_time(wanted, read, until)
+
+    def _in_time(self, columns: Iterable[str], read: Callable[[], Read], until: float) -> Read:
+        """What reading some columns gives. StoreError where that takes longer."""
         if until == math.inf:
             return read()
-        key = tuple(sorted(wanted))
+        key = tuple(sorted(columns))
         with self._asking:
             asked = self._asked.get(key)
             if asked is None or asked.has_failed:
