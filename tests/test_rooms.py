@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "data_skip"
 CONTRACTS = {"errors", "data_types", "clause", "expression", "ask_spark", "footer", "sample", "index", "filters"}
 DOORS = {"", "session", "table", "description", "sql", "notebook", "testing", "plugin"}
-FLOORS = ["html", "contracts", "spark", "store", "files", "proofs", "indexes", "building", "planning", "doors", "cli"]  # from the ground
+# From the ground.
+FLOORS = ["html", "contracts", "pictures", "spark", "store", "files", "proofs", "indexes", "building", "planning", "doors", "cli"]
 
 
 def imports(path: Path) -> Iterator[str]:

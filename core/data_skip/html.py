@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 _NUMBER = re.compile(r"-?[\d,.]+(e[-+]?\d+)?( ?([KMGT]i)?B| s|%)?")
+_LONG = 160  # characters that are shown of long text
 _STYLE = """
 .data-skip { max-width: 700px; color: inherit; background: none; line-height: 1.4; overflow-wrap: anywhere; --fill: #2f78b7 }
 @media (prefers-color-scheme: dark) { .data-skip { --fill: #5fa5dd } }
@@ -20,10 +21,18 @@ _STYLE = """
 .data-skip td { border-bottom: 1px solid rgba(128, 128, 128, .2) }
 .data-skip td.number, .data-skip th.number { text-align: right; white-space: nowrap }
 .data-skip code { font-size: 95%; color: inherit; background: none; padding: 0; white-space: pre-wrap }
-.data-skip p, .data-skip ul { margin: .3em 0 }
+.data-skip p, .data-skip ul, .data-skip details { margin: .3em 0 }
+.data-skip summary { cursor: pointer }
+.data-skip td p, .data-skip summary p { display: inline }
 .data-skip .title { font-weight: 600 }
 .data-skip .bar { display: inline-block; width: 8em; height: .7em; background: rgba(128, 128, 128, .3); border-radius: .2em }
 .data-skip .bar span { display: block; height: 100%; background: var(--fill); border-radius: .2em }
+.data-skip svg { display: block; width: 100%; height: auto; margin: .6em 0; font-family: "DejaVu Sans", Verdana, sans-serif }
+""".strip()
+_PAGE = """
+:root { color-scheme: light dark }
+body { background: Canvas; color: CanvasText; font: 15px system-ui, sans-serif; max-width: 700px; margin: 0 auto; padding: 12px 16px }
+h1 { font-size: 130%; font-weight: 600 }
 """.strip()
 
 
@@ -46,6 +55,21 @@ def shown(*parts: object) -> str:
     return f'<div class="data-skip"><style>{_STYLE}</style>{joined(parts)}</div>'
 
 
+def page(heading: str, *parts: object) -> str:
+    """A page of its own, which needs nothing else: light or dark as the reader's browser is."""
+    head = (
+        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(heading)}</title><style>{_PAGE}</style>'
+    )
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body><h1>{escape(heading)}</h1>{shown(*parts)}</body></html>\n'
+
+
+def drawing(view: str, svg: str, label: str) -> Html:
+    """A picture: what is inside of an SVG element, its `viewBox="..."`, and what it shows, for who does not see it."""
+    about = f'role="img" aria-label="{escape(label)}"'
+    lines = "stroke-linejoin: round; stroke-linecap: butt"
+    return Html(f'<svg {view} {about} style="{lines}" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{svg}')
+
+
 def title(text: object) -> Html:
     """A line that stands out."""
     return Html(f'<p class="title">{safe(text)}</p>')
@@ -59,6 +83,13 @@ def line(*parts: object) -> Html:
 def code(text: object) -> Html:
     """Text of a program, as a predicate or path."""
     return Html(f"<code>{safe(text)}</code>")
+
+
+def folded(text: str, before: str = "") -> Html:
+    """As a line of `code`; of long text its beginning, and all of it once the reader opens it. before: words before it."""
+    if len(text) <= _LONG:
+        return line(before, code(text))
+    return Html(f"<details><summary>{line(before, code(f'{text[:_LONG]} ...'))}</summary>{code(text)}</details>")
 
 
 def listed(items: Sequence[object]) -> Html:

@@ -45,6 +45,9 @@ class Index:
     # Whether a value (and NULL) that comes again tells nothing new: then `collect` may be given each but once, of many batches. Numbers
     # are told apart by their bits. Said by the class that defines `collect`, of an index over one expression.
     distinct: ClassVar[bool] = False
+    # Of each expression the fields of its smallest and largest value, or of lists of them, a part of the file each: for pictures. All
+    # other fields are the same in any two files of one row without NULL. None: it keeps no ranges.
+    extents: ClassVar[tuple[tuple[str, str], ...] | None] = None
 
     def __init__(self, *expressions: str, **parameters: Any) -> None:
         wanted = self.expression_count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -32,10 +32,12 @@ from data_skip.description import Description
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
+from data_skip.pictures import drawing
 from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
 from data_skip.planning.decide import decide, usable
 from data_skip.planning.indicators import Measured, matches, measured
+from data_skip.planning.pictured import boxes
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
@@ -43,6 +45,9 @@ from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.delta import KEPT_HOURS
 from data_skip.store.history import Step
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FILES_PER_COMMIT = 100_000  # whose records the driver holds at a time
 _FEW_ROWS = 1_000  # of an index: to drop some of them is not worth a commit
@@ -350,6 +355,18 @@ class Table:
         listing = Listing.now(scans[0])
         decide(listing, self._catalog.find, self._catalog.knowledge)
         return listing.kept
+
+    def plot(self, *columns: str) -> Figure:
+        """A picture of how well clustered the files are: their boxes over one or two indexed expressions, as `ScanReport.plot` has them.
+
+        Those of the index's last version. DataSkipError without an index, where none keeps ranges of them, and without matplotlib.
+        """
+        snapshot = self._snapshot()
+        if snapshot is None:
+            raise DataSkipError(f"{self.name} has no index; create_index(...) makes one")
+        name = self.name.rstrip("/").rpartition("/")[2]
+        drawn = boxes(name, snapshot, self._catalog.knowledge.kinds, snapshot.listed & snapshot.recorded, columns)
+        return drawing().files(drawn)
 
     def indicators(self, *wheres: str) -> Measured:
         """How well queries with these WHEREs skip, by the paper's indicators. Reads the whole table once, without skipping.

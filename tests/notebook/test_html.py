@@ -77,7 +77,7 @@ SHOWN: list[Any] = [
 @pytest.mark.parametrize("shown", SHOWN, ids=lambda shown: type(shown).__name__)
 def test_what_is_in_a_report_is_text(shown: Any) -> None:
     page = Page(shown._repr_html_())
-    allowed = {"div", "style", "p", "code", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "span"}
+    allowed = {"div", "style", "p", "code", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "span", "details", "summary"}
     assert set(page.elements) <= allowed
     assert page.attributes <= {"class", "style", "role", "aria-label", "title"}
     if EVIL in str(shown):

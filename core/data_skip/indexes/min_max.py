@@ -41,6 +41,8 @@ def refuse_unordered(name: str, types: tuple[str, ...]) -> str | None:
 class MinMax(Index):
     """Smallest and largest value of one expression; serves every predicate that comes down to ranges, and IS [NOT] NULL."""
 
+    extents = (("min", "max"),)
+
     def refuse(self, types: tuple[str, ...]) -> str | None:
         return refuse_unordered("MinMax", types)
 

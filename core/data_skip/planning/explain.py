@@ -4,33 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from posixpath import basename
+from urllib.parse import unquote
 from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
 from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
+from data_skip.errors import DataSkipError
+from data_skip.pictures.boxes import Boxes
 from data_skip.planning.catalog import Knowledge
 from data_skip.planning.decide import Decided, Verdict
 from data_skip.planning.merging import Decision
+from data_skip.planning.pictured import boxes_of_query
 from data_skip.planning.reasons import why_no_clause, why_no_file
 from data_skip.planning.report import PredicateReport, ScanReport
 from data_skip.spark.bridge import Scan
+from data_skip.store import Snapshot
 
 _MOST_ADVICE = 10  # leaves of a scan of which a report says which indexes would serve them: all filters are asked of each
 
 
 @dataclass(frozen=True)
 class _Said:
-    """What the index of one table said of a scan, small enough to be kept for a hundred queries: a bit a record.
+    """What the index of one table said of a scan, small enough to be kept for a hundred queries: two bits a record.
 
     The records are kept as long as their snapshot.
     """
 
     decision: Decision
     records: ref[Records]
-    fresh: npt.NDArray[np.uint8]
+    snapshot: ref[Snapshot]
+    few: bool  # whether the records are those of listed file versions alone
+    listed: npt.NDArray[np.uint8]
+    skipped: npt.NDArray[np.uint8]
     files: int
+
+    def mask(self, bits: npt.NDArray[np.uint8]) -> Mask:
+        """Of each file version."""
+        return np.unpackbits(bits, count=self.files) == 1
+
+    @property
+    def fresh(self) -> Mask:
+        """Which of the records are of listed file versions."""
+        listed = self.mask(self.listed)
+        return listed[listed] if self.few else listed
 
 
 def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = ()) -> Callable[[], ScanReport]:
@@ -47,8 +67,9 @@ def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = 
         _count(told, verdict, skipped)
         if verdict.snapshot.keeps(verdict.records.columns.keys() & verdict.snapshot.definitions.keys()):
             verdict.snapshot.companions.append(verdict.records)
-        fresh = verdict.fresh_records
-        verdicts.append(_Said(verdict.decision, ref(verdict.records), np.packbits(fresh), len(fresh)))
+        bits = np.packbits(verdict.fresh), np.packbits(skipped)
+        said = verdict.decision, ref(verdict.records), ref(verdict.snapshot), verdict.places is not None
+        verdicts.append(_Said(*said, *bits, len(verdict.fresh)))
 
     def explained() -> ScanReport:
         report = replace(told, notes=list(told.notes), errors=list(told.errors), predicates=[])
@@ -61,9 +82,22 @@ def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = 
                 _explain(report, said, scan, knowledge)
         except Exception as error:  # as where Spark was stopped since: the numbers are right
             report.notes.append(f"nothing more can be said: {type(error).__name__}: {error}")
+        if verdicts:
+            most = max(verdicts, key=lambda said: int(said.mask(said.listed).sum()))
+            report.pictured = partial(_pictured, unquote(basename(report.table)), report.files_unknown, most, knowledge)
         return report
 
     return explained
+
+
+def _pictured(table: str, unknown: int, said: _Said, knowledge: Knowledge, columns: Sequence[str]) -> Boxes:
+    """The boxes of the files of a scan; unknown: how many others there are."""
+    snapshot = said.snapshot()
+    if snapshot is None:
+        raise DataSkipError(f"the index of {table} has changed since this query: run it again, and take its report")
+    masks = said.mask(said.listed), said.mask(said.skipped)
+    found = boxes_of_query(table, snapshot, knowledge.kinds, said.decision, masks, columns)
+    return replace(found, files_without=found.files_without + unknown)
 
 
 def _count(report: ScanReport, verdict: Verdict, skipped: Mask) -> None:
@@ -78,7 +112,7 @@ def _count(report: ScanReport, verdict: Verdict, skipped: Mask) -> None:
 
 def _explain(report: ScanReport, said: _Said, scan: Scan, knowledge: Knowledge) -> None:
     """Adds to a report what each leaf of the predicate contributed, as far as there is time."""
-    fresh, decision, records = np.unpackbits(said.fresh, count=said.files) == 1, said.decision, said.records()
+    fresh, decision, records = said.fresh, said.decision, said.records()
     if records is None:
         why = "the index has changed since, or its records take more than spark.data_skip.records.maxBytes"
         report.notes.append(f"what each predicate skipped is not known any more: {why}")

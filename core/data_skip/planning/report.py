@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from data_skip import html
+from data_skip.errors import DataSkipError
+from data_skip.pictures import drawing
+from data_skip.pictures.boxes import Pictured
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KEPT_REPORTS = 100
 OUTSIDE = "(outside of a query)"
@@ -42,6 +51,9 @@ class ScanReport:
     errors: list[str] = field(default_factory=list)  # of plugins, mostly; their files are read
     milliseconds: float = 0.0  # that deciding took
     contract: str = "listing"  # or "snapshot 7", "bounded(60) 7": the files are those of version 7 of the index, whatever is there now
+
+    def __post_init__(self) -> None:
+        self.pictured: Pictured | None = None  # no part of what a report says
 
     @property
     def files_skipped(self) -> int:
@@ -80,8 +92,39 @@ class ScanReport:
         lines.append(f"  decided in {self.milliseconds:.1f} ms")
         return "\n".join(lines)
 
+    def plot(self, *columns: str) -> Figure:
+        """A picture of the files as boxes, those that are read and those that are skipped, and where a match can be.
+
+        Over two indexed expressions, the first upright, as in plot("lat", "lng"); of one, lines from the smallest to the largest value.
+        With none, over those that served the predicate. Where a match can be is drawn too large rather than too small.
+        DataSkipError where no index keeps ranges of them, where the index has changed since the query, and without matplotlib.
+        """
+        if self.pictured is None:
+            raise DataSkipError(f"no index of {self.table} was used: nothing is known of its files that could be drawn")
+        return drawing().files(self.pictured(columns))
+
+    def plot_predicates(self) -> Figure:
+        """A picture of how many files each predicate skips alone, and all together. DataSkipError without matplotlib."""
+        skipped = [(p.predicate, p.files_skipped_alone if p.clause else None) for p in self.predicates]
+        return drawing().predicates(skipped, self.files_skipped, self.files_total)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """As `QueryReport.save`."""
+        return _save(path, [self])
+
     def _repr_html_(self) -> str:
         return html.shown(self.as_html())
+
+    def with_pictures(self) -> html.Html:
+        """As `as_html`, and the pictures that can be drawn."""
+        parts: list[object] = [self.as_html()]
+        for draw in (self.plot_predicates, self.plot) if self.predicates else ():
+            try:
+                picture: Any = draw()
+                parts.append(picture.as_html())
+            except DataSkipError as error:
+                parts.append(html.line(f"no picture: {error}"))
+        return html.joined(dict.fromkeys(parts))  # of one reason for both, one line
 
     def as_html(self) -> html.Html:
         """A part of a notebook's page."""
@@ -96,15 +139,15 @@ class ScanReport:
         told = [f"{self.rows_kept:,} rows in files read, of {self.rows_known:,} in files with a record"] if self.rows_known else []
         told += [f"scanning factor psi = {self.scanning_factor:.2g}"] if self.rows_known else []
         told += [f"{self.files_unknown:,} files without a fresh record, always read"] if self.files_unknown else []
-        clause = html.code(one_line(self.clause)) if self.clause else "none: every file is read"
+        clause = html.folded(one_line(self.clause), "clause: ") if self.clause else html.line("clause: none: every file is read")
         parts = [
             html.title(html.joined(["scan of ", html.code(self.table), contract])),
             html.table(["", "read", "of", "skipped", ""], amounts),
             html.line("; ".join([*told, f"decided in {self.milliseconds:.1f} ms"])),
-            html.line("clause: ", clause),
+            clause,
         ]
         if self.predicates:
-            rows = [(html.code(one_line(p.predicate)), p.files_skipped_alone, one_line(p.why_not or p.why_none)) for p in self.predicates]
+            rows = [(html.folded(one_line(p.predicate)), p.files_skipped_alone, one_line(p.why_not or p.why_none)) for p in self.predicates]
             parts.append(html.table(["predicate", "skips alone", "why not more"], rows))
         parts.append(html.listed([f"note: {one_line(note)}" for note in self.notes]))
         parts.append(html.listed([f"error: {one_line(error)} (its files are read)" for error in self.errors]))
@@ -128,6 +171,20 @@ class QueryReport:
             return "no query with a WHERE over files has run since data_skip.enable"
         return "\n".join([f"query {self.execution_id}", *map(str, self.scans)])
 
+    def plot(self, *columns: str) -> Figure:
+        """As `ScanReport.plot`, of the scan with the most files of which an index was used."""
+        known = [scan for scan in self.scans if scan.pictured is not None] or self.scans
+        if not known:
+            raise DataSkipError(str(self))
+        return max(known, key=lambda scan: scan.files_total).plot(*columns)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Writes the report with its pictures as a page of HTML, which needs nothing else, and returns its path.
+
+        Of a scan that cannot be drawn (and without matplotlib), the page says why. DataSkipError where the file cannot be written.
+        """
+        return _save(path, self.scans, str(self))
+
     def _repr_html_(self) -> str:
         return html.shown(self.as_html())
 
@@ -136,6 +193,18 @@ class QueryReport:
         if not self.scans:
             return html.line(str(self))
         return html.joined([html.line(f"query {self.execution_id}"), *(scan.as_html() for scan in self.scans)])
+
+
+def _save(path: str | PathLike[str], scans: Sequence[ScanReport], without: str = "") -> Path:
+    """without: what a page says that has no scans."""
+    target = Path(path)
+    page = html.page("What data-skip skipped", *[scan.with_pictures() for scan in scans] or [html.line(without)])
+    try:
+        target.write_text(page, "utf-8")
+    except OSError as error:
+        why = f"{error.strerror or error}; give the path of a file"
+        raise DataSkipError(f"the report cannot be written to {str(target)!r}: {why}") from error
+    return target
 
 
 def one_line(text: str) -> str:
