@@ -28,7 +28,7 @@ class Outcome:
     seconds_without: float
     rows: int
     rows_equal: bool
-    report: str
+    report: data_skip.QueryReport
 
     @property
     def passed(self) -> bool:
@@ -61,7 +61,7 @@ def compare(spark: SparkSession, skipping: data_skip.Skipping, query: Query, rep
         seconds_without=statistics.median(seconds_without),
         rows=rows.total(),
         rows_equal=rows == expected,
-        report=str(report),
+        report=report,
     )
 
 

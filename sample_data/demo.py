@@ -124,12 +124,15 @@ class Demo:
         for part in parts:
             for table in PARTS[part].tables:
                 self.prepare(table)
-            for query in PARTS[part].queries:
+            for number, query in enumerate(PARTS[part].queries):
                 outcomes.append(compare(self.spark, self.skipping, query, self.options.repeats))
                 print(printing.one(len(outcomes), total, outcomes[-1]), flush=True)
                 if len(outcomes) == 1:
                     print("\n   What skipping.report() says about it:\n", flush=True)
                     print(outcomes[-1].report, flush=True)
+                if number == 0:
+                    page = outcomes[-1].report.save(self.options.out / f"{part}.html")
+                    print(f"   {page}: this report as a page, with pictures", flush=True)
             if part == "geo":
                 self.draw_maps()
         print(printing.summary(outcomes))

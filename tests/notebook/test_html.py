@@ -14,7 +14,7 @@ from data_skip.planning.indicators import Indicators, Measured
 from data_skip.planning.report import PredicateReport
 
 EVIL = '<script>alert(\'x\')</script>"&<b onclick="x">'
-VOID = {"br", "img", "hr"}
+VOID = {"br", "img", "hr", "meta"}
 
 
 class Page(HTMLParser):
@@ -39,7 +39,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if self.open[-1] != "style":
+        if self.open and self.open[-1] != "style":
             self.text += data + " "
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from data_skip import QueryReport
 from sample_data import printing
 from sample_data.comparing import Outcome
 from sample_data.queries import GEO_QUERIES
@@ -20,7 +21,7 @@ GOOD = Outcome(
     seconds_without=0.6,
     rows=1,
     rows_equal=True,
-    report="",
+    report=QueryReport(""),
 )
 
 
