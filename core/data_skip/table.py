@@ -155,7 +155,7 @@ class Table:
         except SPARK_ERRORS as error:
             raise DataSkipError(f"{self.name} cannot be read by the files of its index: {first_line(error)}") from error
 
-    def create_index(self, *indexes: Index, progress: bool = False, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
+    def create_index(self, *indexes: Index, progress: bool | None = None, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.
 
         Of more files than `files_per_commit` so many at a time: queries use what is there, and what ends too soon refresh() goes on with.
@@ -163,7 +163,7 @@ class Table:
         DataSkipError, before anything is written, for an index that exists or is asked for twice, an expression that Spark does not
         understand, that is not deterministic, constant, or reads a partition column, for a type that the index refuses, for parameters
         that a sample does not tell, for a table that is read otherwise than its other indexes were collected, and for files that Spark
-        cannot read. `progress`: with a bar on the terminal.
+        cannot read. `progress`: True with a bar on the terminal; in notebooks there is one unless it is False.
         """
         _refuse_no_number(files_per_commit)
         if not indexes or not all(isinstance(index, Index) for index in indexes):
@@ -189,7 +189,7 @@ class Table:
             self._tidy()
         return report
 
-    def ensure_index(self, *indexes: Index, progress: bool = False, files_per_commit: int = FILES_PER_COMMIT) -> Ensured:
+    def ensure_index(self, *indexes: Index, progress: bool | None = None, files_per_commit: int = FILES_PER_COMMIT) -> Ensured:
         """Creates those of these indexes that are missing, and refreshes all others of the table: for jobs that run again and again.
 
         Of several at once, on one table, each index is there once in the end. A parameter that is None stands for whatever was chosen.
@@ -246,14 +246,15 @@ class Table:
         if stored_columns(index, existing):
             raise IndexExistsError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
 
-    def refresh(self, progress: bool = False, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
+    def refresh(self, progress: bool | None = None, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of files that are new or changed since, for every index that this session knows, and commits them.
 
         `files_per_commit`: as of `create_index`.
 
         DataSkipWarning for an index that this session does not know, as it is without its plugin: that one stays as it is.
         DataSkipError, before anything is written, where there is no index, where the table is read, or an expression understood,
-        otherwise than when an index was created, and for files that Spark cannot read. `progress`: with a bar on the terminal.
+        otherwise than when an index was created, and for files that Spark cannot read. `progress`: as of
+        `create_index`.
         """
         _refuse_no_number(files_per_commit)
         snapshot, state = self._snapshot(), self._state()  # as above
@@ -388,7 +389,7 @@ class Table:
         bindings: list[Binding],
         current: set[FileKey] | None,
         files_per_commit: int,
-        progress: bool,
+        progress: bool | None,
     ) -> IndexReport:
         """current: the files that need no records; None for new indexes."""
         known = snapshot.generation_of() if snapshot else {}

@@ -40,9 +40,10 @@ def index_files(
     bindings: Sequence[Binding],
     current: set[FileKey],
     files_per_commit: int,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> IndexReport:
-    """Collects and commits the records of every file that is not `current`, so many at a time. `progress`: with a bar on the terminal.
+    """Collects and commits the records of every file that is not `current`, so many at a time. `progress`: as of
+    progress_bar.
 
     From the first commit on all files are known to be there, so a snapshot is whole. DataSkipError for files that Spark cannot read, and
     where there are none any more.
