@@ -32,7 +32,7 @@ from data_skip.description import Description
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.index import Index
-from data_skip.pictures import drawing
+from data_skip.pictures import by_matplotlib
 from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
 from data_skip.planning.decide import decide, usable
@@ -367,7 +367,7 @@ class Table:
             raise DataSkipError(f"{self.name} has no index; create_index(...) makes one")
         name = self.name.rstrip("/").rpartition("/")[2]
         drawn = boxes(name, snapshot, self._catalog.knowledge.kinds, snapshot.listed & snapshot.recorded, columns)
-        return drawing().files(drawn)
+        return by_matplotlib().files(drawn)
 
     def indicators(self, *wheres: str) -> Measured:
         """How well queries with these WHEREs skip, by the paper's indicators. Reads the whole table once, without skipping.

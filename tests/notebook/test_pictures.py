@@ -204,6 +204,26 @@ def test_ten_thousand_files_are_drawn_quickly() -> None:
     assert "a sample of 10,000 boxes is drawn" in drawing.files(twice).axes[0].get_title("left")
 
 
+@pytest.mark.parametrize(
+    ("type_", "texts", "ends"),
+    [
+        ("double", (), [(-1.7e308, 1.0), (0.0, 1.7e308)]),
+        ("double", (), [(float("-inf"), float("inf")), (5e-324, 5e-324)]),
+        ("bigint", (), [(-(2.0**63), 2.0**63)]),
+        ("timestamp", (), [(-1.06e8, 1.06e8)]),  # days, of the first and the last microsecond
+        ("date", (), [(19_000.0, 19_000.0)]),
+        ("string", ("$x^$ <b>", "東京" * 100), [(0.0, 1.0)]),
+        ("boolean", (), [(0.0, 1.0)]),
+    ],
+)
+def test_values_of_every_kind(type_: str, texts: tuple[str, ...], ends: list[tuple[float, float]]) -> None:
+    side = Side(Scale("$odd$ <name>", type_, texts), *np.array(ends).T)
+    for sides in ((side,), (side, side)):
+        page = drawing.files(Boxes("<t>", sides, np.arange(len(ends)), len(ends), read=np.arange(len(ends)) == 0))._repr_html_()
+        assert "$odd$ &lt;name&gt;" in page and "read: 1 file" in page and "files of &lt;t&gt; are read" in page
+        assert "<b>" not in page and "NaN" not in page and "nan" not in page
+
+
 def test_matplotlib_is_loaded_once_a_picture_is_asked_for() -> None:
     code = "import sys, data_skip.table, data_skip.session; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"

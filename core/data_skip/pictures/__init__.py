@@ -8,7 +8,7 @@ from types import ModuleType
 from data_skip.errors import DataSkipError
 
 
-def drawing() -> ModuleType:
+def by_matplotlib() -> ModuleType:
     """The module that draws. DataSkipError without matplotlib."""
     try:
         return import_module("data_skip.pictures.drawing")

@@ -87,7 +87,8 @@ class Boxes:
 
     def overlap(self) -> float:
         """How many files lie at the middle of a file's box, on average: 1 where none overlap."""
-        middles = [(side.low + side.high) / 2 for side in self.sides]
+        with np.errstate(invalid="ignore", over="ignore"):
+            middles = [side.low / 2 + side.high / 2 for side in self.sides]
         random = np.random.default_rng(0)
         chosen = random.choice(len(self.owners), min(_MOST_POINTS, len(self.owners)), replace=False)
         return float(np.mean([self._files_at([middle[i] for middle in middles]) for i in chosen]))

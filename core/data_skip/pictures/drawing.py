@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ _WIDTH = 7.0  # inches, of 100 pixels each
 _VECTORS = 1_500  # boxes: more are drawn as pixels, in SVG as well
 _MOST_BOXES = 10_000  # of files that are read, and as many of the others: a sample of more
 _LEAST = 0.006  # of an axis: how large a box of one value is drawn
+_MOST_NUMBER = 1e300  # of an axis, with some room
+_DAYS = (-719_162.0, 2_932_896.0)  # since 1970, of the years 1 to 9999: matplotlib knows no others
 _MOST_TICKS, _LONGEST_TICK, _MOST_BARS = 8, 18, 20
 
 
@@ -40,13 +43,27 @@ class Picture(Figure):
     def as_html(self) -> html.Html:
         """As SVG, a part of a page."""
         drawn = io.StringIO()
-        with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "data-skip"}):
+        with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "data-skip"}), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the page's own has it
             self.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
         text = drawn.getvalue()
         view = re.search(r'viewBox="[^"]*"', text)
         assert view is not None
         body = text[text.index("</metadata>") + len("</metadata>") :].replace(_INK, "currentColor")
-        return html.drawing(view[0], re.sub(r"<style.*?</style>", "", body, count=1, flags=re.DOTALL), self.label)
+        return html.drawing(view[0], _shortened(re.sub(r"<style.*?</style>", "", body, count=1, flags=re.DOTALL)), self.label)
+
+
+def _shortened(svg: str) -> str:
+    """The same with numbers as far as they can be seen, and what all shapes of a group have in common said once: a third of the text."""
+
+    def said_once(group: re.Match[str]) -> str:
+        styles = set(re.findall(r' clip-path="[^"]*" style="[^"]*"(?=/>)', group[2]))
+        if len(styles) != 1 or " opacity:" in (style := styles.pop()):  # that of a group is another
+            return group[0]
+        return f"{group[1]}{style}>{group[2].replace(style, '')}"
+
+    svg = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)
+    return re.sub(r'(<g id="(?:Poly|Line)Collection_\d+")>(.*?</g>)', said_once, svg, flags=re.DOTALL)
 
 
 def files(boxes: Boxes) -> Picture:
@@ -119,12 +136,13 @@ def _shapes(boxes: Boxes) -> Any:
 
 
 def _span(side: Side) -> tuple[float, float]:
-    """The ends of an axis: those of the boxes, as far as they are numbers, and some more."""
+    """The ends of an axis: those of the boxes, as far as there are such numbers, and some more."""
+    least, most = _DAYS if side.scale.is_time else (-_MOST_NUMBER, _MOST_NUMBER)
     ends = np.concatenate([side.low, side.high])
-    ends = ends[np.isfinite(ends)]
+    ends = np.clip(ends[np.isfinite(ends)], least, most)
     low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)
     more = 0.03 * (high - low) or abs(low) * 0.05 or 0.5
-    return low - more, high + more
+    return max(low - more, least), min(high + more, most)
 
 
 def _widened(side: Side) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from data_skip import html
 from data_skip.errors import DataSkipError
-from data_skip.pictures import drawing
+from data_skip.pictures import by_matplotlib
 from data_skip.pictures.boxes import Pictured
 
 if TYPE_CHECKING:
@@ -101,12 +101,12 @@ class ScanReport:
         """
         if self.pictured is None:
             raise DataSkipError(f"no index of {self.table} was used: nothing is known of its files that could be drawn")
-        return drawing().files(self.pictured(columns))
+        return by_matplotlib().files(self.pictured(columns))
 
     def plot_predicates(self) -> Figure:
         """A picture of how many files each predicate skips alone, and all together. DataSkipError without matplotlib."""
         skipped = [(p.predicate, p.files_skipped_alone if p.clause else None) for p in self.predicates]
-        return drawing().predicates(skipped, self.files_skipped, self.files_total)
+        return by_matplotlib().predicates(skipped, self.files_skipped, self.files_total)
 
     def save(self, path: str | PathLike[str]) -> Path:
         """As `QueryReport.save`."""
@@ -183,7 +183,7 @@ class QueryReport:
 
         Of a scan that cannot be drawn (and without matplotlib), the page says why. DataSkipError where the file cannot be written.
         """
-        return _save(path, self.scans, str(self))
+        return _save(path, self.scans, f"query {self.execution_id}" if self.scans else str(self))
 
     def _repr_html_(self) -> str:
         return html.shown(self.as_html())
@@ -195,10 +195,9 @@ class QueryReport:
         return html.joined([html.line(f"query {self.execution_id}"), *(scan.as_html() for scan in self.scans)])
 
 
-def _save(path: str | PathLike[str], scans: Sequence[ScanReport], without: str = "") -> Path:
-    """without: what a page says that has no scans."""
+def _save(path: str | PathLike[str], scans: Sequence[ScanReport], about: str = "") -> Path:
     target = Path(path)
-    page = html.page("What data-skip skipped", *[scan.with_pictures() for scan in scans] or [html.line(without)])
+    page = html.page("What data-skip skipped", *([html.line(about)] if about else []), *[scan.with_pictures() for scan in scans])
     try:
         target.write_text(page, "utf-8")
     except OSError as error:
