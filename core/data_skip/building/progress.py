@@ -50,8 +50,11 @@ def _notebook_output() -> Any:
 def _show(spark: SparkSession, title: str, done: threading.Event, output: Any) -> None:
     page: Any = import_module("IPython.display")
     tracker = spark.sparkContext.statusTracker()
+    last = None
     while not done.wait(0.2):
-        completed, total = tasks_done(tracker)
+        if (now := tasks_done(tracker)) == last:
+            continue
+        last = completed, total = now
         told = [html.bar(completed, total), f" {completed:,} of {total:,} tasks of the running job"] if total else []
         output.update(page.HTML(html.shown(html.line(title, " ", *told))))
     output.update(page.HTML(""))  # what comes in its place is the report, the value of the cell

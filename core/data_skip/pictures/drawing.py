@@ -62,6 +62,7 @@ def _shortened(svg: str) -> str:
             return group[0]
         return f"{group[1]}{style}>{group[2].replace(style, '')}"
 
+    svg = re.sub(r"\s*\n\s*", " ", svg)
     svg = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)
     return re.sub(r'(<g id="(?:Poly|Line)Collection_\d+")>(.*?</g>)', said_once, svg, flags=re.DOTALL)
 
@@ -74,7 +75,7 @@ def files(boxes: Boxes) -> Picture:
     shapes = _shapes(boxes)
     for chosen, read in reversed(classes):  # those that are read lie above
         places = _sample(np.flatnonzero(chosen))
-        axes.add_collection(_collection(shapes[places], len(boxes.sides), read))
+        axes.add_collection(_collection(shapes[places], read, len(shapes)))
     _fit(axes, boxes)
     entries = [_entry(boxes, chosen, read) for chosen, read in classes]
     if boxes.region is not None:
@@ -158,13 +159,14 @@ def _sample(places: Any) -> Any:
     return places if few else np.sort(np.random.default_rng(0).choice(places, _MOST_BOXES, replace=False))
 
 
-def _collection(shapes: Any, sides: int, read: bool | None) -> Any:
+def _collection(shapes: Any, read: bool | None, total: int) -> Any:
     """The boxes of files that are read, or not, or of which nothing is asked: filled and framed, or a dashed frame, or a light filling."""
     many = len(shapes) > _VECTORS
     style = dict(zip(("edgecolor", "linewidth", "linestyle"), _frame(read, many), strict=True)) | {"rasterized": many}
-    if sides == 1:
-        return LineCollection(list(shapes), **style | {"linewidth": max(0.4, min(6.0, 220 / max(len(shapes), 1)))})
-    alpha = 0.0 if read is False else max(0.02, min(0.35, 15 / max(len(shapes), 1)))
+    if shapes.shape[1] == 2:  # lines
+        width = min(6.0, 220 / total) * (0.5 if read is False else 1)  # short lines show no dashes
+        return LineCollection(list(shapes), **style | {"linewidth": max(1.5 if read else 0.4, width)})
+    alpha = 0.0 if read is False else max(0.04, min(0.35, (15 if read else 45) / max(len(shapes), 1)))
     return PolyCollection(list(shapes), facecolor=(*mpl.colors.to_rgb(_ALL if read is None else _READ), alpha), **style)
 
 
