@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -45,6 +46,17 @@ def test_it_is_gone_where_indexing_fails(spark: SparkSession, shown: list[str]) 
     with pytest.raises(RuntimeError), progress_bar(spark, "indexing t", True):
         raise RuntimeError
     assert shown == ["", ""]
+
+
+def test_not_in_another_thread(spark: SparkSession, shown: list[str]) -> None:
+    def refresh() -> None:
+        with progress_bar(spark, "indexing t", None):
+            pass
+
+    other = Thread(target=refresh)
+    other.start()
+    other.join()
+    assert shown == []
 
 
 def test_not_where_it_is_not_wanted(lake: Lake, shown: list[str]) -> None:

@@ -39,9 +39,9 @@ def progress_bar(spark: SparkSession, title: str, shown: bool | None) -> Iterato
 
 
 def _notebook_output() -> Any:
-    """An output of the running cell, which can be updated; None where this is no notebook."""
+    """An output of the running cell, which can be updated; None where this is no notebook, or not the thread of cells."""
     ipython = sys.modules.get("IPython")
-    if ipython is None or not hasattr(ipython.get_ipython(), "kernel"):
+    if ipython is None or threading.current_thread() is not threading.main_thread() or not hasattr(ipython.get_ipython(), "kernel"):
         return None
     shown: Any = import_module("IPython.display")
     return shown.display(shown.HTML(""), display_id=True)
