@@ -30,7 +30,7 @@ selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing
 DRAWN = $(addprefix tests/,joins/test_random_joins.py elements/test_random_arrays.py falsifiable/test_monotone.py geo_skip/test_random.py \
 	log_skip/test_user_agents.py readings/test_text.py test_partitions.py)
 
-.PHONY: help install demo test test-long faults test-newest test-versions dist test-dist lint docs format fuzz claims bench clean
+.PHONY: help install demo test test-long faults test-newest test-versions dist test-dist notebooks screenshots lint docs format fuzz claims bench clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,12 @@ dist: .venv/.installed ## build the package into dist/: an sdist, and of that a 
 
 test-dist: dist ## install the wheel outside of this folder, in an environment of its own, and use it there
 	@$(call python,.venv) -m pytest -m dist -n 0 tests/test_dist.py
+
+notebooks: .venv/.installed ## run the notebooks of docs/notebooks, every cell; WRITE=1 keeps what they show
+	@$(call python,.venv) docs/notebooks/run.py $(if $(WRITE),--write)
+
+screenshots: .venv/.installed ## make the screenshots of the documentation, in a headless Chromium
+	@$(call python,.venv) -m docs.screenshots
 
 lint: .venv/.installed ## check style, format and types
 	.venv/bin/ruff check
