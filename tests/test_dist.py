@@ -58,7 +58,7 @@ def test_what_it_holds(wheel: Path) -> None:
     }
     assert {name for name in names if ".dist-info/" not in name} == {name for name in expected if "__pycache__" not in name}
     assert metadata["Description-Content-Type"] == "text/markdown" and metadata["License-Expression"] == "Apache-2.0"
-    assert {"java", "geo", "fast", "notebook"} <= set(metadata.get_all("Provides-Extra") or ())
+    assert {"java", "geo", "fast", "notebook", "plots"} <= set(metadata.get_all("Provides-Extra") or ())
 
 
 def test_the_sdist_holds_what_it_is_built_and_tested_with() -> None:
