@@ -105,6 +105,12 @@ def test_where_a_match_can_be_is_no_smaller_than_it_is(lake: Lake, where: str) -
         assert boxes.region.inside[max(at[0] - 1, 0) : at[0] + 2].any(), (where, row)
 
 
+def test_where_a_match_can_be_is_too_small(lake: Lake) -> None:
+    scan = report(lake, "abs(x + y - 21.0137) < 0.00001").scans[0]
+    assert scan.files_skipped > 0 and "too small to be drawn" in scan.plot("x", "y").axes[0].get_title("left")
+    assert "where a match can be" not in legend(scan.plot("x", "y"))
+
+
 def _kept(column: pa.ChunkedArray) -> pa.Array:
     """Values as records keep them."""
     values = column.combine_chunks()

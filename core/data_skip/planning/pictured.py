@@ -1,7 +1,7 @@
 """What a picture of files shows: ranges of an index's records, as it offers them (`Index.extents`), and where a predicate can hold.
 
-Where that is, the clause of the query tells: it is asked of files that would hold one row each, at the points of a grid. So it is known of
-whatever filters serve, those of plugins too, and is never smaller than the predicate's own region.
+Where that is, the clause of the query tells: it is asked of files that would hold one row each, at the points of a grid, which has lines
+where ranges of the predicate end. So it is known of whatever filters serve, those of plugins too; what lies between lines may be missed.
 """
 
 from __future__ import annotations
@@ -186,7 +186,9 @@ def _boxes(
         sides.append(Side(scale, scale.positions(part.low), scale.positions(part.high)))
         lines += [scale.positions(grid[i])] if grid else []
     region = None
-    if inside is not None and not inside.all():
+    if inside is not None and not inside.any():
+        note = "where a match can be is too small to be drawn"
+    elif inside is not None and not inside.all():
         region = Region(tuple(lines[::-1]), inside.T)
     drawn = len(np.unique(owners))
     if not drawn:

@@ -96,7 +96,7 @@ class ScanReport:
         """A picture of the files as boxes, those that are read and those that are skipped, and where a match can be.
 
         Over two indexed expressions, the first upright, as in plot("lat", "lng"); of one, lines from the smallest to the largest value.
-        With none, over those that served the predicate. Where a match can be is drawn too large rather than too small.
+        With none, over those that served the predicate. Where a match can be is what the indexes let pass, with a few hundred steps a side.
         DataSkipError where no index keeps ranges of them, where the index has changed since the query, and without matplotlib.
         """
         if self.pictured is None:
