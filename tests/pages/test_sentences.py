@@ -12,7 +12,7 @@ CORE = ROOT / "core" / "data_skip"
 PAGES = [ROOT / "docs" / name for name in ("not-skipping.md", "operations.md")]  # the second has warnings: tests/test_operations.py
 PAGE = " ".join(" ".join(page.read_text("utf-8").replace("\\|", "|") for page in PAGES).split())
 SPEAKING = (
-    *(path for path in sorted((CORE / "planning").glob("*.py")) if path.name != "indicators.py"),
+    *(path for path in sorted((CORE / "planning").glob("*.py")) if path.name not in ("indicators.py", "pictured.py")),
     *(CORE / path for path in ("store/reader.py", "proofs/steady.py", "proofs/ranges.py", "building/index_report.py")),
     *(CORE / "spark" / "plans" / f"{name}.java" for name in ("Repeatable", "RuntimeFilter", "RuntimeFilters", "SmallSide")),
     *(CORE / "spark" / "files" / f"{name}.java" for name in ("SkippingFileIndex", "SnapshotFileIndex", "SnapshotFiles", "SnapshotVersion")),
