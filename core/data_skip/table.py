@@ -315,7 +315,7 @@ class Table:
         """Deletes files of the index that no version of the last hours needs, and what writers that were killed have left; their names.
 
         refresh() deletes those of old versions by itself, a week later. dry_run: only tells them. DataSkipError for less than an hour: a
-        query, or another writer, may need them.
+        query, or another writer, may need them; and for more than a week: the log may tell no more of older ones.
         """
         return self._store.vacuum(hours, dry_run)
 

@@ -186,7 +186,7 @@ def vacuum(
     asked: Asked,
     shown: Shown,
     name: TableName,
-    hours: Annotated[int, typer.Option(min=1, help="What a version of so many hours ago needs stays.")] = 168,
+    hours: Annotated[int, typer.Option(min=1, max=168, help="What a version of so many hours ago needs stays.")] = 168,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only says which files.")] = False,
 ) -> None:
     """Deletes files of the index of a table that are out of date, or belong to commits that never came about."""

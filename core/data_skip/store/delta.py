@@ -63,7 +63,7 @@ from data_skip.store.storage_options import Hadoop
 
 _BEGINNING = 1 << 16  # bytes
 _TRIED = b"data-skip doctor"
-KEPT_HOURS = 168  # for which files of old versions stay, unless another time is asked for
+KEPT_HOURS = 168  # for which files of old versions stay, unless less is asked for; a checkpoint forgets them after as long
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
@@ -375,8 +375,9 @@ class DeltaStore:
 
         StoreError, before any is deleted, for anything else that lies there and is as old.
         """
-        if isinstance(hours, bool) or not isinstance(hours, int) or hours < 1:
-            raise StoreError(f"hours={hours!r}: give 1 or more, since a query that runs, or another writer, may need younger files")
+        if isinstance(hours, bool) or not isinstance(hours, int) or not 1 <= hours <= KEPT_HOURS:
+            why = "a query that runs, or another writer, may need younger files, and of older ones the log may tell no more"
+            raise StoreError(f"hours={hours!r}: give 1 to {KEPT_HOURS}, since {why}")
         found: dict[str, None] = {}  # in order
 
         def once(_: Commit) -> None:
