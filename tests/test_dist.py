@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.pages.blocks import blocks, is_printed
+
 pytestmark = pytest.mark.dist
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"data_skip", "geo_skip", "log_skip"}
@@ -83,6 +85,17 @@ def test_an_import_brings_little_along(installed: Path) -> None:
 def test_the_doctor_is_content(installed: Path, tmp_path: Path) -> None:
     said = told(installed, "data-skip", "doctor", cwd=tmp_path)
     assert "failed" not in said and "geo_min_max" in said and "ok       workers" in said
+
+
+def test_the_tutorial(installed: Path, tmp_path: Path) -> None:
+    """Its Python as a program of its own, and what that prints."""
+    end = "-- the end of a block --"
+    read = [block for block in blocks(ROOT / "docs" / "tutorial.md") if block.language == "python" and not block.not_run]
+    (tmp_path / "tutorial.py").write_text("".join(f"{block.code}\nprint({end!r})\n" for block in read), "utf-8")
+    printed = told(installed, "python", "tutorial.py", cwd=tmp_path).replace(str(tmp_path), "/lake").split(f"{end}\n")
+    assert len(printed) == len(read) + 1
+    for block, text in zip(read, printed, strict=False):
+        assert block.printed is None or is_printed(text, block.printed), f"{block} prints\n{text}"
 
 
 def test_a_new_plugin_installs_and_passes_its_tests(installed: Path, tmp_path: Path) -> None:
