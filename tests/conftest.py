@@ -87,7 +87,7 @@ LONG = (
     "joins/test_joins_cost",
     "joins/test_random_joins",
     "notebook/test_skipping_magic",
-    *(f"pages/test_pages::test_the_page_runs[{page}" for page in ("README", "docs/command", "docs/how-to/", "docs/sql")),
+    *(f"pages/test_pages::test_the_page_runs[{page}" for page in ("README", "docs/command", "docs/how-to/", "docs/plugins", "docs/sql")),
     "readings/",
     "sql/test_sql",
     "test_cancelling",

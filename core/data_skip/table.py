@@ -199,18 +199,21 @@ class Table:
         """
         if not indexes or not all(isinstance(index, Index) for index in indexes):
             raise DataSkipError(f"ensure_index takes indexes, as MinMax('temp'), not {indexes!r}")
-        created = None
+        created = refreshed = None
         while True:
             snapshot = self._snapshot()
             existing = snapshot.definitions if snapshot else {}
-            if not (missing := self._missing(indexes, existing)):
+            missing = self._missing(indexes, existing)
+            if existing and refreshed is None:  # first: what cannot be refreshed is an error before another index is made
+                refreshed = self.refresh(progress, files_per_commit)
+            if not missing:
                 break
             try:
                 created = self.create_index(*missing, progress=progress, files_per_commit=files_per_commit)
             except IndexExistsError:
                 continue  # another writer was faster
             break
-        return Ensured(created, self.refresh(progress, files_per_commit) if existing else None)
+        return Ensured(created, refreshed)
 
     def _missing(self, indexes: Sequence[Index], existing: Mapping[str, Definition]) -> list[Index]:
         """Those that are to be created. DataSkipError for one that cannot be, beside what exists, or exists and is not used."""

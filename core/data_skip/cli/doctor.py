@@ -83,6 +83,9 @@ def _java() -> Check:
 
 def _python() -> Check:
     said = os.environ.get("PYSPARK_PYTHON")
+    found = shutil.which("python3")
+    if said is None and found is not None and os.path.samefile(found, sys.executable):
+        return Check("PYSPARK_PYTHON", OK, "not set: the first python3 on the path is this one")
     if said is None:
         return Check(
             "PYSPARK_PYTHON",

@@ -57,5 +57,5 @@ def _lines(tracker: StatusTracker, title: str, done: threading.Event) -> None:
     begun = time.monotonic()
     while not done.wait(_LINES_SECONDS):
         completed, total = tasks_done(tracker)
-        tasks = f"{completed:,} of {total:,} tasks of the running job" if total else "no job runs now"
+        tasks = f"{completed:,} of {total:,} tasks of the running job" if total else "Spark starts or plans, and runs no job"
         print(f"{title}: {time.monotonic() - begun:.0f} s, {tasks}", file=sys.stderr, flush=True)
