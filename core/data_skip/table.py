@@ -144,7 +144,7 @@ class Table:
         if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
             snapshot = self._snapshot()  # which may be so no more
         if seconds is not None and snapshot is not None and snapshot.definitions:
-            self._catalog.bounded.setdefault((self.root, freshness), Bounded(seconds, self.refresh)).bring_up_to_date()
+            self._bring_up_to_date(freshness, Bounded(seconds, self.refresh))
             snapshot = self._snapshot()
         if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
             advice = "refresh()" if snapshot and snapshot.definitions else "create_index(...)"
@@ -154,6 +154,18 @@ class Table:
             return self._jvm.of_snapshot(frame, self.root, freshness, self._source.schema)
         except SPARK_ERRORS as error:
             raise DataSkipError(f"{self.name} cannot be read by the files of its index: {first_line(error)}") from error
+
+    def _bring_up_to_date(self, freshness: str, mine: Bounded) -> None:
+        """Those who read the table share one age; who asked first refreshes it; where that fails, as by another reader, who asks now."""
+        key = self.root, freshness
+        known = self._catalog.bounded.setdefault(key, mine)
+        try:
+            known.bring_up_to_date()
+        except DataSkipError:
+            if known is mine:
+                raise
+            mine.bring_up_to_date()
+            self._catalog.bounded[key] = mine
 
     def create_index(self, *indexes: Index, progress: bool | None = None, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.

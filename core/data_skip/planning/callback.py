@@ -135,6 +135,8 @@ def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:
         return f"\n{error}"
     if snapshot is None or not snapshot.definitions:  # which is no listing of the table
         return "\nit was deleted" if snapshot is None else "\nall indexes of the table were dropped"
+    if not snapshot.is_listing:
+        return "\nan earlier data-skip refreshed it last, and does not say which files are gone; refresh() does"
     if not java.knows(snapshot.id):
         with packed(snapshot) as keys:
             java.know(snapshot.id, keys)

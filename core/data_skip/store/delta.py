@@ -77,6 +77,11 @@ def _declared_bytes(fields: Iterable[pa.Field]) -> int:
     return sum(len(json.dumps(json.dumps(field.metadata[DEFINITION].decode()))) + 200 for field in fields)
 
 
+def _commits(version: int) -> tuple[str, str]:
+    """The names that the file of a version may have: of a log that was cleaned up, that of the checkpoint."""
+    return f"{version:020}.json", f"{version:020}.checkpoint.parquet"
+
+
 class DeltaStore:
     """The index at one place; thread-safe."""
 
@@ -89,7 +94,7 @@ class DeltaStore:
         self._snapshot: Snapshot | None = None
         self._asking = threading.Lock()
         self._asked: Asked[Snapshot | None] | None = None  # what others may wait for as well
-        self._commit: tuple[int, ...] = ()  # the file of the snapshot's version, as it was found
+        self._commit: object | None = None  # what tells the file of the snapshot's version from another one, as of before it was read
 
     @property
     def location(self) -> str:
@@ -109,9 +114,13 @@ class DeltaStore:
 
     def _opened(self) -> DeltaTable:
         """The last version. ValueError for what is not to be read: it is looked at each time, since others may have written it."""
-        if not self._place.options.say_where:  # else Hadoop would look elsewhere
-            self._guard.look(self._place.options.of_hadoop)
-        return DeltaTable(self.location, storage_options=self._options)
+        return self._looked_at()[0]
+
+    def _looked_at(self) -> tuple[DeltaTable, Mapping[str, object]]:
+        """As `_opened`, and what tells each file of the log from another one of its name, as of before that."""
+        # Where the user says where the store is, Hadoop would look elsewhere.
+        files = {} if self._place.options.say_where else self._guard.look(self._place.options.of_hadoop)
+        return DeltaTable(self.location, storage_options=self._options), files
 
     @property
     def _options(self) -> dict[str, str] | None:
@@ -161,9 +170,9 @@ class DeltaStore:
     def _is_last_here(self) -> bool:
         """Whether the last snapshot is so still, of a local index: versions are numbered without gaps."""
         last = self._snapshot
-        if last is None or not self._commit or self._commit != self._commit_of(last.version):
+        if last is None or self._commit is None or self._commit != self._commit_of(last.version):
             return False  # it was deleted, and perhaps made anew up to the same version, or nobody knows
-        return not self._commit_of(last.version + 1)
+        return self._commit_of(last.version + 1) is None
 
     def _current(self, believed: float = 0.0) -> Snapshot | None:
         local, place = self._is_local, self._place
@@ -182,9 +191,9 @@ class DeltaStore:
         if local and self._is_last_here():
             return self._snapshot
         try:
-            table = self._opened()  # no increment of what was open: it may be that of another table, made anew at the same place
+            table, files = self._looked_at()  # no increment of what was open: it may be that of another table, made anew at the same place
             if local:
-                self._commit = self._commit_of(table.version())
+                self._commit = next((files[name] for name in _commits(table.version()) if name in files), None)
             else:
                 place.looked_at(table.version(), believed)
             self._check(table)
@@ -218,18 +227,12 @@ class DeltaStore:
     def _shown(self, error: BaseException) -> str:
         return self._place.shown(error)
 
-    def _commit_of(self, version: int) -> tuple[int, ...]:
-        """What tells a version's file in a local folder from another one of that name; nothing where there is none.
-
-        Of a log that was cleaned up, that is the checkpoint.
-        """
-        for kind in ("json", "checkpoint.parquet"):
-            try:
-                found = os.stat(f"{self.location}/_delta_log/{version:020}.{kind}")
-            except OSError:
-                continue
-            return stamp(found)
-        return ()
+    def _commit_of(self, version: int) -> object | None:
+        """What tells a version's file in a local folder from another one of that name; None where there is none."""
+        for name in _commits(version):
+            with suppress(OSError):
+                return stamp(os.stat(f"{self.location}/_delta_log/{name}"))
+        return None
 
     def _holds_something(self) -> bool:
         """Whether a local folder that is no Delta table holds anything but what a writer leaves there who is about to make one."""

@@ -68,8 +68,10 @@ class Guard:
         self._location, self._uri, self._spark = location, uri, spark
         self._seen: set[_File] = set()  # what was looked at, and need not be again
 
-    def look(self, by_spark: bool = True) -> None:
+    def look(self, by_spark: bool = True) -> dict[str, object]:
         """Looks at what deltalake reads to open the last version. ValueError for what is not to be read.
+
+        By its name what tells each file of the log from another one of that name.
 
         by_spark: whether deltalake surely reaches no log that Spark does not; else one that Spark cannot list is not looked at.
         """
@@ -97,6 +99,7 @@ class Guard:
             if content is not None:
                 refuse_content(file.name, content)
         self._seen |= set(new)
+        return {file.name: file.stamp for file in files}
 
     def _listed(self, by_spark: bool) -> list[_File]:
         """What an object store has in the folder of the log."""

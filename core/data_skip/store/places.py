@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from data_skip.store.delta import DeltaStore
 from data_skip.store.history import Step
-from data_skip.store.snapshot import FileKey, Snapshot, StoreError
+from data_skip.store.snapshot import FileKey, Snapshot
 from data_skip.store.storage_options import Hadoop
 
 
@@ -27,11 +27,11 @@ class Places:
 
     @property
     def location(self) -> str:
-        """The place of the index, or where it would be made, as deltalake wants it. StoreError where none can be read."""
+        """The place of the index, or where it would be made, as deltalake wants it. StoreError where that cannot be read."""
         return self._found()[0].location
 
     def snapshot(self, believed: float = 0.0, until: float = math.inf) -> Snapshot | None:
-        """The last committed version; None where there is no index. StoreError where one cannot be read, and none is found elsewhere.
+        """The last committed version; None where there is no index. StoreError where one cannot be read.
 
         believed, until: as of DeltaStore.snapshot.
         """
@@ -75,15 +75,8 @@ class Places:
         self._found()[0].try_rights()
 
     def _found(self, believed: float = 0.0, until: float = math.inf) -> tuple[DeltaStore, Snapshot | None]:
-        errors: list[StoreError] = []
+        """What cannot be read is the table's all the same: another one, of an earlier time, is not taken for it, nor written to."""
         for store in self._stores:
-            try:
-                snapshot = store.snapshot(believed, until)
-            except StoreError as error:
-                errors.append(error)
-                continue
-            if snapshot is not None:
+            if (snapshot := store.snapshot(believed, until)) is not None:
                 return store, snapshot
-        if errors:
-            raise errors[0]
         return self._stores[0], None
