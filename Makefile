@@ -65,7 +65,7 @@ test-versions: .venv/.installed ## run the demo's first queries on the versions 
 	done
 
 dist: .venv/.installed ## build the package into dist/: an sdist, and of that a wheel
-	@rm -rf dist
+	@rm -rf dist build/pages  # the second: links to folders, which an sdist would be without
 	@.venv/bin/python -m build --quiet
 
 test-dist: dist ## install the wheel outside of this folder, in an environment of its own, and use it there
