@@ -216,6 +216,12 @@ def test_catches_a_broken_index(index: Index, predicate: str, said: str, spark: 
     assert f"`{predicate}`" in message
 
 
+def test_rows_with_a_field_that_is_never_null(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT named_struct('a', id) s FROM range(8)")
+    assert not rows.schema["s"].dataType["a"].nullable  # type: ignore[index]
+    assert check_index(MinMax("s.a"), rows, ["s.a > 5"], spark).skipped["s.a > 5"]
+
+
 def test_says_which_records_are_unknown(spark: SparkSession) -> None:
     checked = check_index(Unmergeable("v"), NUMBERS, ["v < 0"], spark)
     assert "merge: TypeError: cannot be merged" in str(checked)

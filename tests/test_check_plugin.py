@@ -127,3 +127,18 @@ def test_what_cannot_be_checked_is_said(spark: SparkSession, tmp_path: Path) -> 
         check_plugin(loaded(spark, tmp_path, "plugin_of_nothing", "x = 1"), spark=spark)
     with pytest.raises(DataSkipError, match="takes more than columns"):
         check_plugin(log_skip.formatted, spark=spark)
+
+
+@pytest.mark.parametrize(
+    ("further", "said"),
+    [
+        ("", "skips a file for any predicate"),
+        ("    def __getstate__(self):\n        return {'expressions': self.expressions, 'parameters': {}}\n", "after pickling"),
+    ],
+    ids=["no ==", "lost"],
+)
+def test_attributes_without_an_equal_sign(spark: SparkSession, tmp_path: Path, further: str, said: str) -> None:
+    made = "    def __init__(self, x):\n        super().__init__(x)\n        self.table = np.arange(3)\n"
+    text = LARGEST[: LARGEST.index("@filters")].replace("    fields =", f"{made}{further}    fields =")
+    with pytest.raises(AssertionError, match=said):
+        check_plugin(loaded(spark, tmp_path, f"plugin_tables_{len(said)}", f"import numpy as np\n{text}"), spark=spark, draws=0)

@@ -65,6 +65,14 @@ def test_what_is_refused_before_anything_is_written(two: Lake) -> None:
     table.ensure_index(Suffix("s", 1), Suffix("s", 2), Suffix("s", 1))
 
 
+def test_what_cannot_be_created_leaves_the_others_refreshed(two: Lake) -> None:
+    table = two.index(MinMax("x"))
+    two.file("2.parquet", {"x": [2], "s": ["s2"]})
+    with pytest.raises(DataSkipError, match="nothing"):
+        table.ensure_index(MinMax("nothing"))
+    assert [row["files"] for row in table.describe().rows] == [3]
+
+
 @pytest.mark.long
 def test_of_extractors_there_may_be_several(two: Lake) -> None:
     import log_skip

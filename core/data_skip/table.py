@@ -206,8 +206,9 @@ class Table:
 
         Of several at once, on one table, each index is there once in the end. A parameter that is None stands for whatever was chosen.
 
-        DataSkipError, before anything is written, for an index that exists with other parameters, or was collected by other code, and
-        otherwise as `create_index` and `refresh`. `progress`, `files_per_commit`: as theirs.
+        DataSkipError, before anything is written, for an index that exists with other parameters, or was collected by other code, and for
+        what `refresh` refuses; for what `create_index` refuses once the others are refreshed, and stay so. `progress`, `files_per_commit`:
+        as theirs.
         """
         if not indexes or not all(isinstance(index, Index) for index in indexes):
             raise DataSkipError(f"ensure_index takes indexes, as MinMax('temp'), not {indexes!r}")

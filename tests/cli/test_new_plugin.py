@@ -45,6 +45,10 @@ def test_it_is_the_plugin_of_the_page(tmp_path: Path) -> None:
         ("7-cities", "is no name of a package"),
         ("../cities", "is no name of a package"),
         ("class", "is no name of a package"),
+        ("none", "is no name of a package"),  # of which the class would be None
+        ("call", "calls something else Call"),
+        ("spark", "calls something else spark"),
+        ("conftest", "calls something else conftest"),
         ("json", "there is a module json"),
         ("geo-skip", "there is a module geo_skip"),
         ("min-max", "there is an index MinMax"),

@@ -176,6 +176,25 @@ def test_an_index_that_has_changed_since(lake: Lake, tmp_path: Path) -> None:
         found.plot()
 
 
+@pytest.mark.parametrize("type_", [pa.float32(), pa.float64()], ids=str)
+def test_where_a_match_can_be_among_the_largest_numbers(lake: Lake, tmp_path: Path, type_: pa.DataType) -> None:
+    """pytest takes what numpy warns of for an error."""
+    most = np.finfo(type_.to_pandas_dtype()).max
+    other = Lake(lake.spark, lake.skipping, tmp_path / "largest")
+    for i, ends in enumerate(([-most, 0.0], [1.0, most])):
+        other.file(f"{i}.parquet", {"v": pa.array(ends, type_)})
+    other.index(MinMax("v"))
+    other.view("largest")
+    lake.spark.sql("SELECT * FROM largest WHERE v > 0.5").collect()
+    found = lake.skipping.report()
+    pictured = found.scans[0].pictured
+    assert pictured is not None
+    region = pictured(["v"]).region
+    assert region is not None and np.isfinite(region.lines[0]).all() and (region.inside == (region.lines[0] > 0.5)).all()
+    assert legend(found.plot()) == ["read: 1 file", "skipped: 1 file", "where a match can be"]
+    assert "nan" not in found.plot().as_html()  # type: ignore[attr-defined]
+
+
 def test_bars_of_predicates(lake: Lake) -> None:
     scan = report(lake, "x < 5 AND y < 5 AND u < 3 AND s <> '$x$<b>'").scans[0]
     axes = scan.plot_predicates().axes[0]

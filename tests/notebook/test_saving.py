@@ -62,3 +62,8 @@ def test_a_place_where_nothing_can_be_written(report: QueryReport, tmp_path: Pat
     for path in (tmp_path, tmp_path / "nowhere" / "report.html"):
         with pytest.raises(DataSkipError, match=r"the report cannot be written to '.*': .*; give the path of a file"):
             report.save(path)
+
+
+def test_a_text_that_no_encoding_has(tmp_path: Path) -> None:
+    page = ScanReport("t", errors=["filter f: OSError: caf\udce9.txt"]).save(tmp_path / "t.html").read_text("utf-8")
+    assert "filter f: OSError: caf?.txt" in page

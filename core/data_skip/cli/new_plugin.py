@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from importlib.util import find_spec
@@ -18,13 +19,16 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_][A-Za-z0-9]+)*")
 def write_plugin(name: str, parent: Path) -> list[Path]:
     """Writes the package `name`, as `max-length`, into a new folder of that name; its files.
 
-    DataSkipError, before anything is written, for what is no name of a package, is that of another one, or of a folder that exists.
+    DataSkipError, before anything is written, for what is no name of a package, is that of another one, of a folder that exists, or
+    of something else in the package itself.
     """
     folder = parent / name
-    if not _NAME.fullmatch(name) or iskeyword(name.lower()):
-        raise DataSkipError(f"{name!r} is no name of a package: give letters, digits and hyphens, as max-length")
     words = [word.lower() for word in re.split("[-_]", name)]
     module, kind = "_".join(words), "".join(word.capitalize() for word in words)
+    if not _NAME.fullmatch(name) or iskeyword(module) or iskeyword(kind):
+        raise DataSkipError(f"{name!r} is no name of a package: give letters, digits and hyphens, as max-length")
+    if used := {module, kind} & _used():
+        raise DataSkipError(f"the package that is written calls something else {min(used)}; give it another name than {name!r}")
     if module in sys.stdlib_module_names or find_spec(module) is not None:
         raise DataSkipError(f"there is a module {module} in this Python; give the package another name than {name!r}")
     if kind in kinds_of(None):
@@ -39,6 +43,20 @@ def write_plugin(name: str, parent: Path) -> list[Path]:
         path.write_text(_renamed(source.read_text("utf-8"), names), "utf-8")
         written.append(path)
     return written
+
+
+def _used() -> set[str]:
+    """What the example calls other things than its module and its index."""
+    names: set[str] = set()
+    for source in _EXAMPLE.rglob("*.py"):
+        names.update(source.relative_to(_EXAMPLE).with_suffix("").parts)
+        for node in ast.walk(ast.parse(source.read_text("utf-8"))):
+            match node:
+                case ast.Name(id=name) | ast.arg(arg=name):
+                    names.add(name)
+                case ast.alias(name=name, asname=other):
+                    names.add(other or name)
+    return names - {"max_length", "MaxLength"}
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:

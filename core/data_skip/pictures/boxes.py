@@ -16,6 +16,7 @@ from data_skip.errors import printable
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 _DAY = 86_400_000_000.0  # microseconds
+MOST_NUMBER = 1e300  # of an axis, with some room
 _MOST_POINTS = 500  # at which it is counted how many files overlap
 
 

@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from data_skip import html
-from data_skip.pictures.boxes import Boxes, Mask, Scale, Side
+from data_skip.pictures.boxes import MOST_NUMBER, Boxes, Mask, Scale, Side
 
 _INK = "#242526"  # in HTML it becomes the colour of the page's text
 _READ, _SKIPPED, _ALL = "#dd6b20", "#8b929a", "#4a8fc7"
@@ -25,7 +25,6 @@ _WIDTH = 7.0  # inches, of 100 pixels each
 _VECTORS = 1_500  # boxes: more are drawn as pixels, in SVG as well
 _MOST_BOXES = 10_000  # of files that are read, and as many of the others: a sample of more
 _LEAST = 0.006  # of an axis: how large a box of one value is drawn
-_MOST_NUMBER = 1e300  # of an axis, with some room
 _DAYS = (-719_162.0, 2_932_896.0)  # since 1970, of the years 1 to 9999: matplotlib knows no others
 _MOST_TICKS, _LONGEST_TICK, _MOST_BARS = 8, 18, 20
 
@@ -138,7 +137,7 @@ def _shapes(boxes: Boxes) -> Any:
 
 def _span(side: Side) -> tuple[float, float]:
     """The ends of an axis: those of the boxes, as far as there are such numbers, and some more."""
-    least, most = _DAYS if side.scale.is_time else (-_MOST_NUMBER, _MOST_NUMBER)
+    least, most = _DAYS if side.scale.is_time else (-MOST_NUMBER, MOST_NUMBER)
     ends = np.concatenate([side.low, side.high])
     ends = np.clip(ends[np.isfinite(ends)], least, most)
     low, high = (float(ends.min()), float(ends.max())) if len(ends) else (0.0, 1.0)

@@ -21,7 +21,7 @@ from data_skip.data_types import FRACTIONAL, INTEGRAL, WHOLE, arrow_type, elemen
 from data_skip.errors import DataSkipError
 from data_skip.expression import Expression
 from data_skip.index import BoundIndex, Index
-from data_skip.pictures.boxes import Boxes, Region, Scale, Side
+from data_skip.pictures.boxes import MOST_NUMBER, Boxes, Region, Scale, Side
 from data_skip.planning.decide import usable
 from data_skip.planning.merging import Decision
 from data_skip.planning.normalize import normalize
@@ -220,7 +220,7 @@ def _lines(part: _Ranges, type_: str, ends: Sequence[Any]) -> pa.Array:
         kept = {values[i] for i in places} | set(ends)
         return pa.array(sorted(kept), arrow_type(type_))
     numbers = np.concatenate([part.low.to_numpy(zero_copy_only=False), part.high.to_numpy(zero_copy_only=False)]).astype(np.float64)
-    numbers = numbers[np.isfinite(numbers)]
+    numbers = np.clip(numbers[np.isfinite(numbers)], -MOST_NUMBER, MOST_NUMBER)
     low, high = (numbers.min(), numbers.max()) if len(numbers) else (0.0, 1.0)
     more = 0.04 * (high - low) or abs(low) * 0.06 or 1.0
     step = 1.0 if type_ in WHOLE else (high - low + 2 * more) * 1e-4
@@ -231,7 +231,8 @@ def _lines(part: _Ranges, type_: str, ends: Sequence[Any]) -> pa.Array:
     if type_ in WHOLE:
         limits = np.iinfo(kind.to_pandas_dtype())
         found = np.unique(np.clip(found, float(limits.min), np.nextafter(float(limits.max), 0)).astype(np.int64))
-    return pa.array(found).cast(kind, safe=False)
+    lines = pa.array(found).cast(kind, safe=False)
+    return lines.filter(pc.is_finite(lines))  # the largest float, and some more, is none
 
 
 def _inside(decision: Decision, names: Sequence[str], grid: Sequence[pa.Array]) -> Mask | None:

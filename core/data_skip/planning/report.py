@@ -199,7 +199,7 @@ def _save(path: str | PathLike[str], scans: Sequence[ScanReport], about: str = "
     target = Path(path)
     page = html.page("What data-skip skipped", *([html.line(about)] if about else []), *[scan.with_pictures() for scan in scans])
     try:
-        target.write_text(page, "utf-8")
+        target.write_text(page, "utf-8", "replace")  # as of a plugin's error, with the name of a file that is no text
     except OSError as error:
         why = f"{error.strerror or error}; give the path of a file"
         raise DataSkipError(f"the report cannot be written to {str(target)!r}: {why}") from error

@@ -82,7 +82,7 @@ def check_plugin(
     subjects = list(_made(module, indexes))
     for index in subjects:
         copy = pickle.loads(pickle.dumps(index))
-        assert copy == index and vars(copy) == vars(index), (
+        assert copy == index and vars(copy).keys() == vars(index).keys(), (  # an attribute may have no ==
             f"{index} is another index after pickling, as it is sent to Spark's tasks: {copy}"
         )
     patterns = patterns_of(module, spark)
