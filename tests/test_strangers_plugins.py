@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from pyspark.sql import SparkSession
@@ -68,7 +69,7 @@ BUGS = [
 pytestmark = pytest.mark.long
 
 
-def prepared(spark: SparkSession, folder: Path, plugin: str, name: str, text: str) -> tuple[object, list[Index]]:
+def prepared(spark: SparkSession, folder: Path, plugin: str, name: str, text: str) -> tuple[ModuleType, list[Index]]:
     """A plugin's module with its class under another name, so that the session's others do not matter, and indexes of it."""
     module = loaded(spark, folder, f"stranger_{name.lower()}", text.replace(CLASSES[plugin], name))
     return module, [eval(f"{name}{arguments}", vars(module)) for arguments in INDEXES[plugin]]
@@ -78,7 +79,7 @@ def prepared(spark: SparkSession, folder: Path, plugin: str, name: str, text: st
 def test_a_plugin_of_a_stranger(spark: SparkSession, tmp_path: Path, plugin: str) -> None:
     text = (FOLDER / f"{plugin}.py").read_text("utf-8")
     module, indexes = prepared(spark, tmp_path, plugin, f"Right{CLASSES[plugin]}", text)
-    checked = check_plugin(module, indexes, spark=spark, draws=1)  # type: ignore[arg-type]
+    checked = check_plugin(module, indexes, spark=spark, draws=1)
     assert not checked.unasked and not checked.idle, checked
 
 
@@ -90,4 +91,4 @@ def test_a_bug_of_a_stranger_is_caught(spark: SparkSession, tmp_path: Path, numb
     name = f"Wrong{number}{CLASSES[plugin]}"
     module, indexes = prepared(spark, tmp_path, plugin, name, text.replace(right, wrong))
     with pytest.raises(AssertionError, match=name):
-        check_plugin(module, indexes, spark=spark)  # type: ignore[arg-type]
+        check_plugin(module, indexes, spark=spark)

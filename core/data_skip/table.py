@@ -269,8 +269,7 @@ class Table:
 
         DataSkipWarning for an index that this session does not know, as it is without its plugin: that one stays as it is.
         DataSkipError, before anything is written, where there is no index, where the table is read, or an expression understood,
-        otherwise than when an index was created, and for files that Spark cannot read. `progress`: as of
-        `create_index`.
+        otherwise than when an index was created, and for files that Spark cannot read. `progress`: as of `create_index`.
         """
         _refuse_no_number(files_per_commit)
         snapshot, state = self._snapshot(), self._state()  # as above

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
 from data_skip import DataSkipError, MinMax, ValueList
-from data_skip.cli import comparing
+from data_skip.cli import comparing, doctor
 from data_skip.cli.app import app
 from data_skip.table import Table
 from tests.support import Lake
@@ -215,6 +216,16 @@ def test_the_doctor(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("doctor", "/nothing/there", code=3)
     assert "warning  PYSPARK_PYTHON: /no/python is no program here" in result.stdout
     assert "failed   /nothing/there: data: " in result.stdout and result.stderr == "not well: /nothing/there: data\n"
+
+
+def test_a_python_of_another_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is a link to the same file, and lacks the packages."""
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    assert doctor._python().state == doctor.OK
+    (tmp_path / "python3").symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert doctor._python().state == doctor.WARNING
 
 
 def test_rights_on_the_folder(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

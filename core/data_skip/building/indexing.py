@@ -42,8 +42,7 @@ def index_files(
     files_per_commit: int,
     progress: bool | None = None,
 ) -> IndexReport:
-    """Collects and commits the records of every file that is not `current`, so many at a time. `progress`: as of
-    progress_bar.
+    """Collects and commits the records of every file that is not `current`, so many at a time. `progress`: as of progress_bar.
 
     From the first commit on all files are known to be there, so a snapshot is whole. DataSkipError for files that Spark cannot read, and
     where there are none any more.

@@ -84,7 +84,7 @@ def _java() -> Check:
 def _python() -> Check:
     said = os.environ.get("PYSPARK_PYTHON")
     found = shutil.which("python3")
-    if said is None and found is not None and os.path.samefile(found, sys.executable):
+    if said is None and found is not None and _is_this_python(found):
         return Check("PYSPARK_PYTHON", OK, "not set: the first python3 on the path is this one")
     if said is None:
         return Check(
@@ -96,6 +96,11 @@ def _python() -> Check:
     if shutil.which(said) is None:
         return Check("PYSPARK_PYTHON", WARNING, f"{said} is no program here", "set it to a Python that the workers have")
     return Check("PYSPARK_PYTHON", OK, said)
+
+
+def _is_this_python(program: str) -> bool:
+    """Whether a program is this process's, and of its environment: Pythons of several are links to one file."""
+    return os.path.samefile(program, sys.executable) and os.path.samefile(os.path.dirname(program), os.path.dirname(sys.executable))
 
 
 def _plugins() -> Iterator[Check]:
