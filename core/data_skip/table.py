@@ -124,9 +124,12 @@ class Table:
         "bounded(60)": as "snapshot", of an index that is no older than 60 seconds by what this session did: else it is refreshed first;
         from half that age on, meanwhile.
 
+        A table of the catalog has the columns and the partitions that the catalog knows: those that it has when a query asks for the files.
+
         DataSkipError for another contract; with "snapshot" also where there is no index, or one that an earlier data-skip refreshed last,
-        for a table of the catalog, and where columns cannot be told from one file: of formats that infer them, with `mergeSchema`, and of
-        Parquet with a `_common_metadata` or `_metadata` in its root. There `schema` tells them.
+        for a partition of a catalog that lies outside of the table's folder, and where columns of a path cannot be told from one file: of
+        formats that infer them, with `mergeSchema`, and of Parquet with a `_common_metadata` or `_metadata` in its root. There `schema`
+        tells them.
         """
         if freshness == "listing":
             return frame_of(self._spark, self._source)
@@ -135,11 +138,8 @@ class Table:
             raise DataSkipError(
                 f"freshness={freshness!r} is no contract; there are 'listing', 'snapshot', and as 'bounded(60)', of 60 seconds"
             )
-        if self._source.in_catalog:
-            raise DataSkipError(
-                f"{self.name} is a table of the catalog, which says itself what its files are; give its folder, {self.root}"
-            )
-        refuse_columns_of_one(self._spark, self._source)
+        if not self._source.in_catalog:
+            refuse_columns_of_one(self._spark, self._source)
         snapshot = _seen(self._store, BELIEVED_SECONDS)  # each query asks for the last one
         if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
             snapshot = self._snapshot()  # which may be so no more
@@ -149,8 +149,11 @@ class Table:
         if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
             advice = "refresh()" if snapshot and snapshot.definitions else "create_index(...)"
             raise DataSkipError(f"no index of {self.name} says which files it has; {advice} makes one that does")
-        frame = frame_of_one(self._spark, self._jvm, self._source, self.root, snapshot)
+        if not self._source.in_catalog:
+            frame = frame_of_one(self._spark, self._jvm, self._source, self.root, snapshot)
         try:
+            if self._source.in_catalog:
+                return self._jvm.of_catalog(self._spark.table(self.name), freshness)
             return self._jvm.of_snapshot(frame, self.root, freshness, self._source.schema)
         except SPARK_ERRORS as error:
             raise DataSkipError(f"{self.name} cannot be read by the files of its index: {first_line(error)}") from error

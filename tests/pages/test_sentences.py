@@ -14,8 +14,11 @@ PAGE = " ".join(" ".join(page.read_text("utf-8").replace("\\|", "|") for page in
 SPEAKING = (
     *(path for path in sorted((CORE / "planning").glob("*.py")) if path.name not in ("indicators.py", "pictured.py")),
     *(CORE / path for path in ("store/reader.py", "proofs/steady.py", "proofs/ranges.py", "building/index_report.py")),
-    *(CORE / "spark" / "plans" / f"{name}.java" for name in ("Repeatable", "RuntimeFilter", "RuntimeFilters", "SmallSide")),
-    *(CORE / "spark" / "files" / f"{name}.java" for name in ("SkippingFileIndex", "SnapshotFileIndex", "SnapshotFiles", "SnapshotVersion")),
+    *(CORE / "spark" / "plans" / f"{name}.java" for name in ("Contracts", "Repeatable", "RuntimeFilter", "RuntimeFilters", "SmallSide")),
+    *(
+        CORE / "spark" / "files" / f"{name}.java"
+        for name in ("CatalogPartitions", "SkippingFileIndex", "SnapshotFileIndex", "SnapshotFiles", "SnapshotVersion")
+    ),
     CORE / "spark" / "UserSettings.java",
 )
 WORDS = 3  # of a literal part of a sentence that is looked for

@@ -240,6 +240,10 @@ def query(
     if not compared.rows_equal:
         why = compared.failed or "the rows are not the same"
         shown.note(f"with skipping: {why} (rand(), LIMIT without an order and the like differ in any two runs)")
+        if any(scan.contract != "listing" for scan in compared.report.scans):
+            shown.note(
+                "a contract other than listing is in force, by which it reads the files that the index knows; without, those that are there"
+            )
         raise typer.Exit(FOUND)
 
 

@@ -6,7 +6,7 @@ import math
 import re
 import time
 from collections.abc import Callable
-from threading import Lock, Thread
+from threading import Lock, Thread, current_thread
 
 from data_skip.errors import DataSkipError
 
@@ -43,7 +43,7 @@ class Bounded:
                     # Spark runs no query from within a callback, on the thread that plans another one: that is done on a thread of its own.
                     running = self._running = Thread(target=self._run, daemon=True, name="data-skip refresh")
                     running.start()
-            if age <= self._seconds:
+            if age <= self._seconds or running is current_thread():  # a query of the refresh itself
                 return
             running.join()
             if self._error is not None:

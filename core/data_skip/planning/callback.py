@@ -6,14 +6,16 @@ import json
 import logging
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
+from urllib.parse import unquote
 
 from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing, packed
-from data_skip.planning.catalog import Catalog
+from data_skip.planning.bounded import Bounded, seconds_of
+from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
 from data_skip.planning.decide import judge, represent, take_away
 from data_skip.planning.explain import later
 from data_skip.planning.report import Reports, ScanReport
@@ -29,8 +31,10 @@ _KEPT_SNAPSHOTS = 4
 class Callback:
     """The JVM's java.util.function.BiFunction: holds no state of a query."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, refresh: Callable[[str], object]) -> None:
+        """refresh: brings the index of a table up to date, by the table's path or its name in the catalog."""
         self._catalog: Catalog | None = catalog
+        self._refresh = refresh
         self.reports = Reports()
         self._logged: set[str] = set()
         # The last of which was told, that reports may tell more: all else that they keep of an older one goes with it.
@@ -50,6 +54,7 @@ class Callback:
         is not worth knowing, "" where it is.
         "indexed", java a query (SkippingRule.Left): of each of its scans "1" where its table has an index, else "0".
         "left", java a scan that stays as it is (SkippingRule.Left): it has no index, or nothing is known of its rows, and told is why.
+        "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
         "snapshot", java a SnapshotFileIndex, told the root of its table and the contract, a line each: the id and the version of the last
         snapshot, which the JVM then knows, a line each; "" and why there is none.
         "explain", java a SkippingFileIndex: its clause, for people.
@@ -63,6 +68,8 @@ class Callback:
                 return _explained(Scan(java), catalog)
             if what == "snapshot":
                 return _last_snapshot(told, java, catalog)
+            if what == "follow":
+                return _why_not_followed(json.loads(told), catalog, self._refresh)
             if what == "list":
                 return self._decide(Listing.of(java, told), catalog)
             if what == "left":
@@ -72,8 +79,9 @@ class Callback:
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:
-            if what == "snapshot":
-                return f"\n{type(error).__name__}: {first_line(error)}"
+            if what in ("snapshot", "follow"):
+                why = f"{type(error).__name__}: {first_line(error)}"
+                return f"\n{why}" if what == "snapshot" else why
             log.warning("data-skip skipped nothing: %s: %s", type(error).__name__, error)
             return f"{type(error).__name__}: {error}" if what == "explain" else None
 
@@ -133,14 +141,35 @@ def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:
         snapshot = catalog.store(root).snapshot()
     except DataSkipError as error:
         return f"\n{error}"
-    if snapshot is None or not snapshot.definitions:  # which is no listing of the table
-        return "\nit was deleted" if snapshot is None else "\nall indexes of the table were dropped"
-    if not snapshot.is_listing:
-        return "\nan earlier data-skip refreshed it last, and does not say which files are gone; refresh() does"
+    if snapshot is None or (why := _why_no_listing(snapshot)):
+        return "\nit was deleted" if snapshot is None else f"\n{why}"
     if not java.knows(snapshot.id):
         with packed(snapshot) as keys:
             java.know(snapshot.id, keys)
     return f"{snapshot.id}\n{snapshot.version}"
+
+
+def _why_no_listing(snapshot: Snapshot) -> str:
+    """Why an index does not say which files its table has; "" where it does."""
+    if not snapshot.definitions:
+        return "all indexes of the table were dropped"
+    return "" if snapshot.is_listing else "an earlier data-skip refreshed it last, and does not say which files are gone; refresh() does"
+
+
+def _why_not_followed(told: Mapping[str, str], catalog: Catalog, refresh: Callable[[str], object]) -> str:
+    root, contract = told["root"], told["contract"]
+    try:
+        snapshot = catalog.store(root).snapshot(BELIEVED_SECONDS)  # whoever lists asks for the last one
+        if snapshot is not None and _why_no_listing(snapshot):
+            snapshot = catalog.store(root).snapshot()  # which may be a listing by now
+        if snapshot is None or (why := _why_no_listing(snapshot)):
+            return f"no index at {root}" if snapshot is None else why
+        if (seconds := seconds_of(contract)) is not None:
+            name = told["table"] or unquote(root)
+            catalog.bounded.setdefault((root, contract), Bounded(seconds, lambda: refresh(name))).bring_up_to_date()
+    except DataSkipError as error:
+        return str(error)
+    return ""
 
 
 def _indexed(roots: Sequence[str], catalog: Catalog, until: float) -> bool:

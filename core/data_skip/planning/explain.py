@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
 from data_skip.errors import DataSkipError
+from data_skip.expression import Literal
 from data_skip.pictures.boxes import Boxes
 from data_skip.planning.catalog import Knowledge
 from data_skip.planning.decide import Decided, Verdict
@@ -120,6 +121,8 @@ def _explain(report: ScanReport, said: _Said, scan: Scan, knowledge: Knowledge) 
     late = bool(decision.deadline.note)
     decision.deadline.next_half()
     for number, leaf in enumerate(decision.leaves):
+        if isinstance(leaf.node, Literal) and leaf.node.value is True:
+            continue  # of a scan without a predicate
         line = PredicateReport(scan.sql(leaf.node))
         if decision.deadline.is_over() or (late and leaf.clause is ALWAYS_TRUE):
             line.why_not = "no time was left"

@@ -92,7 +92,8 @@ public final class Shim {
     LogicalRelation relation = Plans.onlyRelation(analyzed);
     if (relation == null || relation.isStreaming()) return null;
     org.apache.spark.sql.SparkSession session = ((HadoopFsRelation) relation.relation()).sparkSession();
-    return new SkippingFileIndex(relation, null, null, new ArrayList(), python, (org.apache.spark.sql.classic.SparkSession) session, new SideTime());
+    org.apache.spark.sql.classic.SparkSession own = (org.apache.spark.sql.classic.SparkSession) session;
+    return new SkippingFileIndex(relation, null, null, new ArrayList(), python, own, new SideTime(), null);
   }
 
   public String formatName(Object format) {
@@ -167,7 +168,7 @@ public final class Shim {
     HadoopFsRelation old = (HadoopFsRelation) some.relation();
     org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) old.sparkSession();
     Object columns = schema == null ? null : schema.startsWith("{") ? DataType$.MODULE$.fromJson(schema) : StructType$.MODULE$.fromDDL(schema);
-    SnapshotTable table = new SnapshotTable(session, root, contract, old.options());
+    SnapshotTable table = new SnapshotTable(session, root, contract, old.options(), null, null);
     SnapshotFileIndex files = new SnapshotFileIndex(table, scala.Option.apply(columns), python);
     StructType data = old.dataSchema();
     if (schema != null) data = without(data, files.partitionSchema(), session.sessionState().conf().caseSensitiveAnalysis());
@@ -175,6 +176,14 @@ public final class Shim {
         new HadoopFsRelation(files, files.partitionSchema(), data, old.bucketSpec(), old.fileFormat(), old.options(), session);
     LogicalPlan scan = org.apache.spark.sql.execution.datasources.LogicalRelation$.MODULE$.apply(relation, false);
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(session, scan);
+  }
+
+  /** A DataFrame of a table of the catalog, over the files of the last version of its index. IllegalStateException that says why not. */
+  public Object snapshotOfCatalog(LogicalPlan analyzed, String contract, BiFunction python) {
+    LogicalRelation old = Plans.onlyRelation(analyzed);
+    org.apache.spark.sql.SparkSession session = ((HadoopFsRelation) old.relation()).sparkSession();
+    LogicalRelation scan = Plans.withLocation(old, new Contracts(python).files(old, contract, null));
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows((org.apache.spark.sql.classic.SparkSession) session, replace(analyzed, old, scan));
   }
 
   private static StructType without(StructType columns, StructType others, boolean caseSensitive) {

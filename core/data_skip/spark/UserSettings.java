@@ -12,6 +12,8 @@ public final class UserSettings {
   private static final String ENABLED = "spark.data_skip.enabled";
   private static final List ON = Arrays.asList(new String[] {"true", "on", "yes", "1"});
   private static final List OFF = Arrays.asList(new String[] {"false", "off", "no", "0"});
+  private static final String FRESHNESS = "spark.data_skip.freshness";
+  private static final String CONTRACT = "listing|snapshot|bounded\\([0-9]{1,9}(\\.[0-9]{1,9})?\\)";
   private static final String MAX_BYTES = "spark.data_skip.join.maxBytes";
   private static final String[][] SIZES = {{"spark.data_skip.join.leastBytes", "4m"}, {"spark.data_skip.records.maxBytes", "1g"}};
   private static final String[][] TIMES = {
@@ -23,6 +25,22 @@ public final class UserSettings {
   /** Whether queries skip files: unless `spark.data_skip.enabled` says that they do not. */
   public static boolean enabled(SQLConf conf) {
     return !OFF.contains(read(conf, ENABLED, "true").toLowerCase(Locale.ROOT));
+  }
+
+  /** By which contract tables are read whose property does not say it: as it was written. */
+  public static String freshness(SQLConf conf) {
+    return read(conf, FRESHNESS, "listing");
+  }
+
+  /** How it was written. */
+  public static String freshnessText(SQLConf conf) {
+    return FRESHNESS + "=" + freshness(conf);
+  }
+
+  /** `listing`, `snapshot`, or as `bounded(60)`, of a text in any letters; null of one that is none of these. */
+  public static String contract(String text) {
+    String contract = text.replaceAll("\\s", "").toLowerCase(Locale.ROOT);
+    return contract.matches(CONTRACT) ? contract : null;
   }
 
   /** The most that a small side may read; null where what is set is no size. */

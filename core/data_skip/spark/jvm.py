@@ -30,10 +30,10 @@ SOURCES = tuple(
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "StorageSettings FilesNow KnownFiles Freshness ListedFiles Listing ChosenFiles ExplainedPath"),
-        ("files", "SnapshotTable SnapshotVersion SnapshotFiles SnapshotFileIndex"),
+        ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters"),
         ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),
-        ("plans", "Groups Generators PushedDown Operators Place Descent SkippingRule"),
+        ("plans", "Contracts Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),
     )
     for name in names.split()
@@ -115,6 +115,11 @@ class Jvm:
         """
         told = schema.json() if isinstance(schema, StructType) else schema
         java = self._shim.snapshotFrame(frame._jdf.queryExecution().analyzed(), root, contract, told, self._callback)
+        return DataFrame(java, frame.sparkSession)
+
+    def of_catalog(self, frame: DataFrame, contract: str) -> DataFrame:
+        """A DataFrame that merely selects from a table of the catalog, over all files of the last version of its index."""
+        java = self._shim.snapshotOfCatalog(frame._jdf.queryExecution().analyzed(), contract, self._callback)
         return DataFrame(java, frame.sparkSession)
 
     def scan(self, frame: DataFrame) -> Scan | None:

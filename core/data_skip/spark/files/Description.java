@@ -56,7 +56,7 @@ public final class Description {
   }
 
   /** The table that a stream wrote names its root as the user did. */
-  private static Path qualified(Path path, SparkSession session) {
+  public static Path qualified(Path path, SparkSession session) {
     if (path.toUri().getScheme() != null) return path;
     try {
       return path.getFileSystem(session.sessionState().newHadoopConf()).makeQualified(path);

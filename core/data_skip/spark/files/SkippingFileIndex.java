@@ -47,6 +47,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private final Expression predicate;
   private final List runtimeFilters;
   private final List notes;
+  private final String listed; // why Spark lists it, where a contract that is asked for is not followed; else null
   private String description;
   private final SparkSession asking; // the query's; the relation may be of another
   private final SideTime time; // of all scans of the query
@@ -60,17 +61,19 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   /**
    * A scan whose rows all satisfy the predicate (null: nothing is known of them), and each of its runtime filters once it is known. asked:
-   * which columns are read; null: all.
+   * which columns are read; null: all. listed: why Spark lists it, where a contract that is asked for is not followed; else null.
    */
   public SkippingFileIndex(
-      LogicalRelation scan, AttributeSet asked, Expression predicate, List runtimeFilters, BiFunction python, SparkSession asking, SideTime time) {
-    this(nextNumber(), scan, asked, predicate, runtimeFilters, new ArrayList(), python, asking, time);
+      LogicalRelation scan, AttributeSet asked, Expression predicate, List runtimeFilters, BiFunction python, SparkSession asking, SideTime time,
+      String listed) {
+    this(nextNumber(), scan, asked, predicate, runtimeFilters, new ArrayList(), python, asking, time, listed);
   }
 
   private SkippingFileIndex(
       long number, LogicalRelation scan, AttributeSet asked, Expression predicate, List runtimeFilters, List notes, BiFunction python,
-      SparkSession asking, SideTime time) {
+      SparkSession asking, SideTime time, String listed) {
     this.number = number;
+    this.listed = listed;
     this.time = time;
     this.asked = asked;
     this.asking = asking;
@@ -116,6 +119,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
       json.put("runtime_filters", Description.of(runtimeFilters, scan));
       if (!runtimeFilters.isEmpty()) json.put("reads", Description.of(scan, asked));
       List all = new ArrayList(notes);
+      if (listed != null) all.add(listed);
       all.addAll(UserSettings.unreadable(asking.sessionState().conf()));
       json.put("notes", all);
       json.put("least_gain", new Long(UserSettings.joinLeastBytes(asking.sessionState().conf())));
@@ -294,7 +298,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   }
 
   private SkippingFileIndex with(Expression predicate, List runtimeFilters, List notes) {
-    return new SkippingFileIndex(number, scan, asked, predicate, runtimeFilters, notes, python, asking, time);
+    return new SkippingFileIndex(number, scan, asked, predicate, runtimeFilters, notes, python, asking, time, listed);
   }
 
   /** The scan with those of its runtime filters in its predicate that are to be run. said: what that may save; of each why it is not, or "". */
@@ -314,9 +318,21 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     return predicate != Literal$.MODULE$.TrueLiteral() || !RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes()).isEmpty();
   }
 
-  /** Why no runtime filter may be run, for people. */
+  /** Why no runtime filter may be run, and no contract is followed, for people. */
   public List whyNotAsked() {
-    return RuntimeFilters.whyNone(runtimeFilters, asking.sessionState().conf(), wrapped.sizeInBytes());
+    List why = new ArrayList(RuntimeFilters.whyNone(runtimeFilters, asking.sessionState().conf(), wrapped.sizeInBytes()));
+    if (listed != null) why.add(listed);
+    return why;
+  }
+
+  /** Whether the files are by a contract that a setting asks for, or the property of a table. */
+  public boolean isBySetting() {
+    return wrapped instanceof SnapshotFileIndex && ((SnapshotFileIndex) wrapped).isBySetting();
+  }
+
+  /** Whether such a contract is told of, followed or not. */
+  public boolean isTold() {
+    return listed != null || isBySetting();
   }
 
   /** EXPLAIN FORMATTED tells of a FileIndex its root paths alone: so there, and for nobody else, the first of them tells the clause. */
@@ -352,7 +368,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     String[] last = lastExplained;
     if (!execution.isEmpty() && last != null && execution.equals(last[0])) return last[1];
     try {
-      String files = wrapped instanceof SnapshotFileIndex ? wrapped + "; " : "";
+      String files = wrapped instanceof SnapshotFileIndex ? wrapped + "; " : listed == null ? "" : listed + "; ";
       last = new String[] {execution, files + "skipping: " + python.apply("explain", this)};
     } catch (Throwable unknown) {
       return "skipping: unknown";

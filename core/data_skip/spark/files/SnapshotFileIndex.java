@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.FileSourceConstantMetadataAttri
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructType;
 
@@ -40,6 +41,16 @@ public final class SnapshotFileIndex implements FileIndex {
     this.given = null;
     used = true;
     this.partitionSchema = current(schema).folders.partitionSchema();
+  }
+
+  /** Of a scan that Spark has made of a listing: partitionSchema is what that has found. */
+  public SnapshotFileIndex(SnapshotTable table, StructType partitionSchema, BiFunction python) {
+    this.table = table;
+    this.python = python;
+    this.given = null;
+    used = true;
+    this.partitionSchema = partitionSchema;
+    look();
   }
 
   private SnapshotFileIndex(SnapshotFileIndex other, Map given) {
@@ -73,6 +84,16 @@ public final class SnapshotFileIndex implements FileIndex {
     if (!(node instanceof LogicalRelation) || !(((LogicalRelation) node).relation() instanceof HadoopFsRelation)) return null;
     FileIndex location = ((HadoopFsRelation) ((LogicalRelation) node).relation()).location();
     return location instanceof SnapshotFileIndex && ((SnapshotFileIndex) location).query() == null ? (SnapshotFileIndex) location : null;
+  }
+
+  /** Looks at the last version. IllegalStateException where that cannot be read, or its folders have other columns. */
+  public void look() {
+    current(scala.Option.apply(partitionSchema));
+  }
+
+  /** Whether a setting asks for this contract, or the property of a table, and no `Table.read`. */
+  public boolean isBySetting() {
+    return table.bySetting;
   }
 
   private String query() {
@@ -128,7 +149,7 @@ public final class SnapshotFileIndex implements FileIndex {
       String[] parts = said.split("\n", 2);
       if (parts[0].isEmpty()) {
         throw new IllegalStateException("the files of " + table.uri + " are those of its index, which cannot be read: " + parts[1]
-            + "; read the table without freshness='" + table.contract + "'");
+            + "; read the table without " + table.asked);
       }
       KnownFiles known = KnownFiles.get(parts[0]);
       if (known != null) return new Named(parts[0], parts[1], known);
@@ -139,10 +160,19 @@ public final class SnapshotFileIndex implements FileIndex {
   /** The files of the index's last version, in the partitions that some predicates leave, and of the names that others do. */
   public ListedFiles files(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
     SnapshotVersion version = current(scala.Option.apply(partitionSchema));
-    SnapshotFiles all = new SnapshotFiles(table, version, version.folders.listFiles(partitionFilters, Plans.noFilters()));
+    SnapshotFiles all = new SnapshotFiles(table, version, folders(version, partitionFilters).listFiles(partitionFilters, Plans.noFilters()));
     List named = new ArrayList();
     for (int i = 0; i < dataFilters.size(); i++) if (onNamesOnly((Expression) dataFilters.apply(i))) named.add(dataFilters.apply(i));
     return named.isEmpty() ? all : all.only(Plans.seq(named));
+  }
+
+  private InMemoryFileIndex folders(SnapshotVersion version, scala.collection.immutable.Seq partitionFilters) {
+    if (table.catalog == null) return version.folders;
+    try {
+      return version.partitions(table, CatalogPartitions.of(table, partitionFilters));
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
   }
 
   /** Of what `_metadata` says of a file that has changed since, its name alone is as in the snapshot. */

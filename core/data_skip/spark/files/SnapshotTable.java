@@ -1,6 +1,7 @@
 package data_skip;
 
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.classic.SparkSession;
 
 /** A table that is read by the files of its index, and how it was asked for. */
@@ -11,15 +12,22 @@ public final class SnapshotTable {
   public final String uri;
   public final Path root;
   public final String contract;
+  public final String asked; // what in words asks for the contract
+  public final boolean bySetting; // or the property of a table, and no `Table.read`
+  public final CatalogTable catalog; // where that says which partitions there are, else null
   public final scala.collection.immutable.Map parameters;
   public final scala.collection.immutable.Map asMade; // with the time zone by which folders tell times, whatever the session's is later
 
-  /** @param contract `snapshot`, or `bounded(60)`. */
-  public SnapshotTable(SparkSession session, String uri, String contract, scala.collection.immutable.Map parameters) {
+  /** @param contract `snapshot`, or `bounded(60)`. setting: what asks for it, as `spark.data_skip.freshness=snapshot`; null: `Table.read`. */
+  public SnapshotTable(
+      SparkSession session, String uri, String contract, scala.collection.immutable.Map parameters, String setting, CatalogTable catalog) {
     this.session = session;
     this.uri = uri;
     this.root = path(uri);
     this.contract = contract;
+    this.bySetting = setting != null;
+    this.asked = bySetting ? setting : "freshness='" + contract + "'";
+    this.catalog = catalog;
     this.parameters = parameters;
     String zone = session.sessionState().conf().sessionLocalTimeZone();
     this.asMade = parameters.contains(TIME_ZONE) ? parameters : (scala.collection.immutable.Map) parameters.updated(TIME_ZONE, zone);
@@ -32,7 +40,9 @@ public final class SnapshotTable {
   public boolean equals(Object other) {
     if (!(other instanceof SnapshotTable)) return false;
     SnapshotTable that = (SnapshotTable) other;
-    return uri.equals(that.uri) && contract.equals(that.contract) && session == that.session && asMade.equals(that.asMade);
+    boolean same = uri.equals(that.uri) && contract.equals(that.contract) && session == that.session && asMade.equals(that.asMade);
+    if (catalog == null || that.catalog == null) return same && catalog == that.catalog;
+    return same && catalog.identifier().equals(that.catalog.identifier());
   }
 
   public int hashCode() {

@@ -8,6 +8,8 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.datasources.FileStatusCache;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
+import org.apache.spark.sql.execution.datasources.PartitionPath;
+import org.apache.spark.sql.execution.datasources.PartitionSpec;
 import org.apache.spark.sql.types.StructType;
 
 /** One version of the index of a table: of each folder its files. */
@@ -17,8 +19,9 @@ public final class SnapshotVersion {
   public final KnownFiles known;
   public final int[][] files; // by folder
   public final Map folderOfFirst = new HashMap(); // by the path of the file that stands for it
-  public final InMemoryFileIndex folders;
+  public final InMemoryFileIndex folders; // null of a table whose partitions the catalog knows: see `partitions`
   public long bytes = 0;
+  private final FileStatus[] standing; // of each folder the file that stands for it
 
   /** @param before the partition columns of an earlier one; null where this is the first. schema: by which folders are read, if the user gave one. */
   public SnapshotVersion(SnapshotTable table, StructType before, String id, String number, KnownFiles known, scala.Option schema) {
@@ -26,12 +29,16 @@ public final class SnapshotVersion {
     this.number = number;
     this.known = known;
     this.files = known.byFolder();
-    FileStatus[] standing = new FileStatus[files.length];
+    this.standing = new FileStatus[files.length];
     for (int i = 0; i < files.length; i++) {
       Path first = SnapshotTable.path(known.uri(files[i][0]));
       standing[i] = new FileStatus(Math.min(1, known.size(files[i][0])), false, 1, 1, 0, first);
       folderOfFirst.put(first, new Integer(i));
       for (int j = 0; j < files[i].length; j++) bytes += known.size(files[i][j]);
+    }
+    if (table.catalog != null) {
+      folders = null;
+      return;
     }
     List roots = new ArrayList();
     roots.add(table.root);
@@ -42,16 +49,36 @@ public final class SnapshotVersion {
         + " by version " + number + " of its index, and had " + before.simpleString() + " when it was read; read it anew");
   }
 
+  /** The folders of a table that are partitions of it. */
+  public InMemoryFileIndex partitions(SnapshotTable table, PartitionSpec spec) {
+    Map inside = new HashMap();
+    for (int i = 0; i < standing.length; i++) inside.put(standing[i].getPath().getParent(), new FileStatus[] {standing[i]});
+    List roots = new ArrayList();
+    scala.collection.Iterator partitions = spec.partitions().iterator();
+    while (partitions.hasNext()) roots.add(((PartitionPath) partitions.next()).path());
+    scala.collection.immutable.Map nothing = scala.collection.immutable.Map$.MODULE$.empty();
+    scala.Option columns = scala.Option.apply(spec.partitionColumns());
+    scala.Option none = scala.Option.apply(null);
+    return new InMemoryFileIndex(table.session, Plans.seq(roots), nothing, columns, new Listed(inside), scala.Option.apply(spec), none);
+  }
+
   /** For Spark: what it would find in a folder. */
   public static final class Listed extends FileStatusCache {
     private final FileStatus[] files;
+    private final Map inside; // by their folder, if not all are of the same
 
     public Listed(FileStatus[] files) {
       this.files = files;
+      this.inside = null;
+    }
+
+    public Listed(Map inside) {
+      this.files = new FileStatus[0];
+      this.inside = inside;
     }
 
     public scala.Option getLeafFiles(Path path) {
-      return scala.Option.apply(files);
+      return scala.Option.apply(inside != null && inside.containsKey(path) ? (FileStatus[]) inside.get(path) : files);
     }
 
     public void putLeafFiles(Path path, FileStatus[] files) {}

@@ -8,6 +8,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -36,6 +37,7 @@ public final class SkippingRule extends Rule {
 
   private final BiFunction python;
   private final boolean everything;
+  private final Contracts contracts;
   private volatile String left = ""; // Spark's number of the last query that it left alone, as skipping was off
   private volatile LogicalPlan lastUnindexed; // kept for its report, as is the next
   private volatile LogicalPlan lastLeft;
@@ -45,6 +47,7 @@ public final class SkippingRule extends Rule {
   public SkippingRule(BiFunction python, boolean everything) {
     this.python = python;
     this.everything = everything;
+    this.contracts = new Contracts(python);
   }
 
   public String ruleName() {
@@ -62,8 +65,14 @@ public final class SkippingRule extends Rule {
       if (!everything && withOtherRules()) bare = unwrapped(bare);
       final SparkSession asking = asking();
       if (asking == null) return bare;
-      if (!everything && !asks(bare)) return bare;
-      final Set indexed = everything ? null : indexed(bare, asking);
+      final Map why = new WeakHashMap(); // relations hold lists of files
+      List scans = scans(bare);
+      if (!everything && !SmallSide.running()) { // whose files are those of the query that it is run for
+        LogicalPlan followed = contracts.followed(bare, scans, asking, why);
+        if (followed != bare) scans = scans(bare = SnapshotFileIndex.ofOneVersion(followed));
+      }
+      if (!everything && !asks(bare) && !Contracts.told(scans, why)) return bare;
+      final Set indexed = everything ? null : indexed(bare, scans, asking, why);
       if (!everything && indexed.isEmpty()) return bare;
       final LogicalPlan seen = bare;
       final SideTime time = new SideTime();
@@ -73,11 +82,11 @@ public final class SkippingRule extends Rule {
         public Object apply(Object node, Object place) {
           number++;
           LogicalRelation scan = (LogicalRelation) node;
-          SkippingFileIndex skipping = skipping(scan, (Place) place, asking, time);
+          SkippingFileIndex skipping = skipping(scan, (Place) place, asking, time, why);
           if (skipping == null) return scan;
           boolean served = everything || indexed.contains(scan.relation());
-          if (served && skipping.isAsked()) return Plans.withLocation(scan, skipping);
-          if (!everything) tellLeft(scan, skipping, served ? skipping.whyNotAsked() : new ArrayList(), new Left(seen, number, asking));
+          if (served && (skipping.isAsked() || skipping.isBySetting())) return Plans.withLocation(scan, skipping);
+          if (!everything) tellLeft(scan, skipping, served ? skipping.whyNotAsked() : new ArrayList(), new Left(seen, number, asking, why));
           return scan;
         }
       });
@@ -94,14 +103,13 @@ public final class SkippingRule extends Rule {
   }
 
   /** The relations of a plan of whose tables there is an index. Of a plan without one, Python keeps how to tell of it. */
-  private Set indexed(LogicalPlan plan, SparkSession asking) {
-    List scans = scans(plan);
+  private Set indexed(LogicalPlan plan, List scans, SparkSession asking, Map why) {
     Set found = Collections.newSetFromMap(new IdentityHashMap());
     if (scans.isEmpty()) return found;
     List roots = new ArrayList();
     for (int i = 0; i < scans.size(); i++) roots.add(Description.roots((LogicalRelation) scans.get(i)));
     Object said = python.apply(
-        "indexed\n" + told(asking, Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, new ArrayList()), new Left(plan, EVERY, asking));
+        "indexed\n" + told(asking, Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, new ArrayList()), new Left(plan, EVERY, asking, why));
     for (int i = 0; said != null && i < scans.size(); i++) {
       if (said.toString().charAt(i) == '1') found.add(((LogicalRelation) scans.get(i)).relation());
     }
@@ -194,18 +202,18 @@ public final class SkippingRule extends Rule {
     return location instanceof SkippingFileIndex ? ((SkippingFileIndex) location).wrapped() : null;
   }
 
-  /** What lists the files of a scan, by what is known of its rows; null where nothing is. */
-  private SkippingFileIndex skipping(LogicalRelation scan, Place place, SparkSession asking, SideTime time) {
+  /** What lists the files of a scan, by what is known of its rows; null where nothing is. why: see Contracts.followed. */
+  private SkippingFileIndex skipping(LogicalRelation scan, Place place, SparkSession asking, SideTime time, Map why) {
     if (!eligible(scan)) return null;
     List predicates = place.given.predicates();
     List runtimeFilters = place.given.runtimeFilters();
-    if (predicates.isEmpty() && runtimeFilters.isEmpty()) return null;
+    if (predicates.isEmpty() && runtimeFilters.isEmpty() && !Contracts.told(Collections.singletonList(scan), why)) return null;
     List affordable = runtimeFilters;
     if (predicates.isEmpty()) affordable = RuntimeFilters.affordable(affordable, ((HadoopFsRelation) scan.relation()).location().sizeInBytes());
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
     List tried = affordable.isEmpty() ? runtimeFilters : affordable;
-    SkippingFileIndex skipping = new SkippingFileIndex(scan, place.asked(), predicate, tried, python, asking, time);
+    SkippingFileIndex skipping = new SkippingFileIndex(scan, place.asked(), predicate, tried, python, asking, time, Contracts.whyListed(scan, why));
     skipping.description(); // by the settings in force now
     return skipping;
   }
@@ -218,9 +226,11 @@ public final class SkippingRule extends Rule {
     private final WeakReference plan;
     private final int only;
     private final SparkSession asking;
+    private final Map why;
 
     /** only: the place of the scan on the way through the plan. */
-    private Left(LogicalPlan plan, int only, SparkSession asking) {
+    private Left(LogicalPlan plan, int only, SparkSession asking, Map why) {
+      this.why = why;
       this.plan = new WeakReference(plan);
       this.only = only;
       this.asking = asking;
@@ -239,8 +249,8 @@ public final class SkippingRule extends Rule {
             public Object apply(Object scan, Object place) {
               number++;
               if (only != EVERY && only != number) return scan;
-              SkippingFileIndex found = skipping((LogicalRelation) scan, (Place) place, asking, new SideTime());
-              if (found != null && (only != EVERY || found.isAsked())) result.add(found);
+              SkippingFileIndex found = skipping((LogicalRelation) scan, (Place) place, asking, new SideTime(), why);
+              if (found != null && (only != EVERY || found.isAsked() || found.isTold())) result.add(found);
               return scan;
             }
           });

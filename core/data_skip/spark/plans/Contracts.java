@@ -1,0 +1,206 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.internal.SQLConf;
+
+/**
+ * The contracts that a session's setting asks for, or a table's property: scans that Spark has made of a listing are given the files of the
+ * last version of the table's index. Columns stay those that Spark has found. Where that cannot be, they stay as they are, and it is said why.
+ */
+public final class Contracts {
+  private static final String PROPERTY = "data_skip.freshness";
+  private static final String LISTING = "listing";
+  private static final String[] CHOOSING = {"pathGlobFilter", "modifiedBefore", "modifiedAfter", "recursiveFileLookup"};
+  private static final String ANALYZE = "org.apache.spark.sql.execution.command.Analyze";
+  private static final int KEPT = 16;
+
+  private final BiFunction python;
+  private final Map kept = Collections.synchronizedMap(new LinkedHashMap(16, 0.75f, true) { // as what they know of a version is found once
+    protected boolean removeEldestEntry(Map.Entry eldest) {
+      return size() > KEPT;
+    }
+  });
+
+  public Contracts(BiFunction python) {
+    this.python = python;
+  }
+
+  /** A plan with the files of its scans by the contracts in force. why: is told of the relation of each of the others why it is not. */
+  public LogicalPlan followed(LogicalPlan plan, List scans, SparkSession asking, Map why) {
+    final Map locations = new IdentityHashMap(); // by the relation: scans with columns of the same ids may be of several
+    List written = null;
+    Map unfollowed = new HashMap(); // by the root of a table, as all scans of it in a query are to read one version
+    for (int i = 0; i < scans.size(); i++) {
+      LogicalRelation scan = (LogicalRelation) scans.get(i);
+      if (((HadoopFsRelation) scan.relation()).location() instanceof SnapshotFileIndex) continue; // by `Table.read`
+      String asked = asked(scan, asking.sessionState().conf());
+      String contract = UserSettings.contract(asked.substring(asked.indexOf('=') + 1));
+      if (LISTING.equals(contract)) continue;
+      if (written == null) written = written(plan);
+      try {
+        if (contract == null) throw new IllegalStateException("it is no contract, as listing, snapshot or bounded(60) are");
+        refuseWrites(scan, written);
+        refuseAnalyzing();
+        locations.put(scan.relation(), files(scan, contract, asked));
+      } catch (Exception error) {
+        String told = "Spark's listing is read, not by " + asked + ": " + said(error);
+        why.put(scan.relation(), told);
+        unfollowed.put(Description.roots(scan).get(0), told);
+      }
+    }
+    for (int i = 0; i < scans.size() && !unfollowed.isEmpty(); i++) {
+      LogicalRelation scan = (LogicalRelation) scans.get(i);
+      Object told = unfollowed.get(Description.roots(scan).get(0));
+      if (told != null && locations.remove(scan.relation()) != null) why.put(scan.relation(), told);
+    }
+    if (locations.isEmpty()) return plan;
+    return (LogicalPlan) plan.transformUpWithSubqueries(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object node) {
+            return node instanceof LogicalRelation && locations.containsKey(((LogicalRelation) node).relation());
+          }
+
+          public Object applyOrElse(Object node, scala.Function1 otherwise) {
+            if (!isDefinedAt(node)) return otherwise.apply(node);
+            return Plans.withLocation((LogicalRelation) node, (FileIndex) locations.get(((LogicalRelation) node).relation()));
+          }
+        });
+  }
+
+  /** Whether anything is to be told of contracts that are asked for: a scan is by one, or is not, as `why` says. */
+  public static boolean told(List scans, Map why) {
+    for (int i = 0; i < scans.size(); i++) {
+      LogicalRelation scan = (LogicalRelation) scans.get(i);
+      FileIndex location = ((HadoopFsRelation) scan.relation()).location();
+      if (whyListed(scan, why) != null || location instanceof SnapshotFileIndex && ((SnapshotFileIndex) location).isBySetting()) return true;
+    }
+    return false;
+  }
+
+  public static String whyListed(LogicalRelation scan, Map why) {
+    return why.isEmpty() ? null : (String) why.get(scan.relation());
+  }
+
+  private static String said(Exception error) {
+    return error.getMessage() == null ? error.toString() : error.getMessage().split("\n")[0];
+  }
+
+  /** What is asked for, as `spark.data_skip.freshness=snapshot`: the property of a table of the catalog counts before the session's setting. */
+  private static String asked(LogicalRelation scan, SQLConf conf) {
+    scala.Option property = scan.catalogTable().isEmpty() ? scan.catalogTable() : ((CatalogTable) scan.catalogTable().get()).properties().get(PROPERTY);
+    return property.isEmpty() ? UserSettings.freshnessText(conf) : "the table's property " + PROPERTY + "=" + property.get();
+  }
+
+  /** The files of a scan by a contract. asked: what asks for it; null: `Table.read`. IllegalStateException that says why that cannot be. */
+  public SnapshotFileIndex files(LogicalRelation scan, String contract, String asked) {
+    HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+    FileIndex location = relation.location();
+    for (int i = 0; i < CHOOSING.length; i++) {
+      if (relation.options().contains(CHOOSING[i])) throw new IllegalStateException(CHOOSING[i] + " chooses files, and the index is of others, perhaps");
+    }
+    CatalogTable catalog = ofPartitions(scan);
+    String root = root(scan, catalog);
+    SparkSession session = (SparkSession) relation.sparkSession();
+    SnapshotTable table = new SnapshotTable(session, root, contract, relation.options(), asked, catalog);
+    if (catalog != null) refuseElsewhere(location, table);
+    Connection.answersAtOnce();
+    String name = scan.catalogTable().isEmpty() ? null : ((CatalogTable) scan.catalogTable().get()).identifier().quotedString();
+    Map told = new HashMap();
+    told.put("root", root);
+    told.put("contract", contract);
+    told.put("table", name);
+    String why = (String) python.apply("follow\n" + Plans.json(told), this);
+    if (why == null || !why.isEmpty()) throw new IllegalStateException(why == null ? "data-skip was disabled in this session" : why);
+    Object key = Arrays.asList(new Object[] {table, location.partitionSchema()});
+    SnapshotFileIndex files = (SnapshotFileIndex) kept.get(key);
+    if (files != null) files.look();
+    else kept.put(key, files = new SnapshotFileIndex(table, location.partitionSchema(), python));
+    return files;
+  }
+
+  /** The table of a scan, if the catalog knows its partitions; else null. */
+  private static CatalogTable ofPartitions(LogicalRelation scan) {
+    CatalogTable table = scan.catalogTable().isEmpty() ? null : (CatalogTable) scan.catalogTable().get();
+    boolean known = table != null && table.tracksPartitionsInCatalog() && table.partitionColumnNames().nonEmpty();
+    if (!known) return null;
+    FileIndex location = ((HadoopFsRelation) scan.relation()).location();
+    boolean pruned = location instanceof InMemoryFileIndex && location.partitionSchema().equals(table.partitionSchema()); // by Spark's optimizer
+    return location instanceof CatalogFileIndex || pruned ? table : null;
+  }
+
+  /** Where the one folder lies that a scan reads, as paths are compared. */
+  private static String root(LogicalRelation scan, CatalogTable catalog) {
+    HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
+    FileIndex location = relation.location();
+    if (catalog == null && !location.getClass().equals(InMemoryFileIndex.class)) {
+      throw new IllegalStateException("its files are listed by " + location.getClass().getSimpleName());
+    }
+    int paths = location.rootPaths().size();
+    if (catalog == null && paths != 1) throw new IllegalStateException("it stands for " + paths + " paths, and an index is of one folder");
+    Path root = catalog == null ? (Path) location.rootPaths().head() : new Path(catalog.location());
+    return Plans.uri(Description.qualified(root, (SparkSession) relation.sparkSession())).replaceAll("/+$", "");
+  }
+
+  private static void refuseElsewhere(FileIndex location, SnapshotTable table) {
+    try {
+      if (location instanceof CatalogFileIndex) CatalogPartitions.of(table, Plans.noFilters());
+      else for (int i = 0; i < location.rootPaths().size(); i++) CatalogPartitions.refuseElsewhere((Path) location.rootPaths().apply(i), table);
+    } catch (java.io.IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  /** The folders that a plan writes to; null in it stands for one that is not known. */
+  private static List written(LogicalPlan plan) {
+    final List result = new ArrayList();
+    plan.foreach(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object node) {
+        if (node instanceof InsertIntoHadoopFsRelationCommand) result.add(((InsertIntoHadoopFsRelationCommand) node).outputPath());
+        else if (node instanceof Command) result.add(null);
+        return null;
+      }
+    });
+    return result;
+  }
+
+  /** What is written over files, by what was read of them, would lose those that the index does not know. */
+  private static void refuseWrites(LogicalRelation scan, List written) {
+    for (int i = 0; i < written.size(); i++) {
+      Path path = (Path) written.get(i);
+      if (path == null) throw new IllegalStateException("only queries follow it, and those of which Spark writes files");
+      String folder = Plans.uri(Description.qualified(path, (SparkSession) ((HadoopFsRelation) scan.relation()).sparkSession())) + "/";
+      List roots = Description.roots(scan);
+      for (int j = 0; j < roots.size(); j++) {
+        String root = roots.get(j) + "/";
+        if (root.startsWith(folder) || folder.startsWith(root)) throw new IllegalStateException("the query writes where it reads, and might lose files");
+      }
+    }
+  }
+
+  /** Statistics are of the files that are there. */
+  private static void refuseAnalyzing() {
+    StackTraceElement[] callers = new Throwable().getStackTrace();
+    for (int i = 0; i < callers.length; i++) {
+      if (callers[i].getClassName().startsWith(ANALYZE)) throw new IllegalStateException("ANALYZE counts the files that are there");
+    }
+  }
+}
