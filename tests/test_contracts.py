@@ -383,6 +383,39 @@ def test_writes(lake: Lake, table: Callable[..., str], partitions: str | None) -
     assert values(spark.sql("SELECT x FROM c")) == [10]
 
 
+@pytest.mark.long
+def test_what_is_cached_is_by_listing(lake: Lake, made: Table, table: Callable[..., str]) -> None:
+    """Spark caches it anew after each INSERT, and a query that overwrites what it reads is given it."""
+    spark = lake.spark
+    table("snapshot", "ab")
+    spark.sql("CACHE TABLE c")
+    spark.sql("INSERT INTO c VALUES (1000, 'a')")
+    assert values(spark.sql("SELECT x FROM c WHERE x > 100")) == [1000]
+    with settings_of(spark, {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
+        spark.sql("INSERT OVERWRITE c PARTITION (p) SELECT x, p FROM c")
+    spark.sql("UNCACHE TABLE c")
+    with lake.skipping.disabled():
+        assert spark.table("c").count() == 61
+    assert any(
+        "what is cached may be read by queries that write" in note for r in lake.skipping.reports() for s in r.scans for note in s.notes
+    )
+
+
+@pytest.mark.long
+def test_a_table_is_overwritten_of_which_a_partition_lies_in_the_folder_that_is_read(
+    lake: Lake, made: Table, table: Callable[..., str], tmp_path: Path
+) -> None:
+    table(None, "", tmp_path / "other")
+    lake.spark.sql(f"ALTER TABLE c ADD PARTITION (p = 'b') LOCATION '{lake.folder}/p=b'")
+    lake.file("p=b/new.parquet", {"x": [1000]})
+    lake.view()
+    settings = SNAPSHOT | {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
+    with settings_of(lake.spark, settings):
+        lake.spark.sql("INSERT OVERWRITE c PARTITION (p) SELECT x, p FROM t WHERE p = 'b'")
+    assert "the query writes where it reads" in str(lake.skipping.report())
+    assert values(lake.spark.sql("SELECT x FROM c WHERE x > 100")) == [1000]
+
+
 def discovered(lake: Lake) -> int:
     metrics: Any = lake.spark._jvm.org.apache.spark.metrics.source.HiveCatalogMetrics
     return int(metrics.METRIC_FILES_DISCOVERED().getCount())

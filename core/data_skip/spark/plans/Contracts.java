@@ -31,6 +31,7 @@ public final class Contracts {
   private static final String LISTING = "listing";
   private static final String[] CHOOSING = {"pathGlobFilter", "modifiedBefore", "modifiedAfter", "recursiveFileLookup"};
   private static final String ANALYZE = "org.apache.spark.sql.execution.command.Analyze";
+  private static final String CACHES = "org.apache.spark.sql.execution.CacheManager";
   private static final int KEPT = 16;
 
   private final BiFunction python;
@@ -55,11 +56,11 @@ public final class Contracts {
       String asked = asked(scan, asking.sessionState().conf());
       String contract = UserSettings.contract(asked.substring(asked.indexOf('=') + 1));
       if (LISTING.equals(contract)) continue;
-      if (written == null) written = written(plan);
       try {
+        if (written == null) written = written(plan, asking);
         if (contract == null) throw new IllegalStateException("it is no contract, as listing, snapshot or bounded(60) are");
         refuseWrites(scan, written);
-        refuseAnalyzing();
+        refuseCallers();
         locations.put(scan.relation(), files(scan, contract, asked));
       } catch (Exception error) {
         String told = "Spark's listing is read, not by " + asked + ": " + said(error);
@@ -169,13 +170,18 @@ public final class Contracts {
     }
   }
 
-  /** The folders that a plan writes to; null in it stands for one that is not known. */
-  private static List written(LogicalPlan plan) {
+  /** The folders that a plan writes to, and those of partitions that it may write to; null in it stands for one that is not known. */
+  private static List written(LogicalPlan plan, final SparkSession session) {
     final List result = new ArrayList();
     plan.foreach(new scala.runtime.AbstractFunction1() {
       public Object apply(Object node) {
-        if (node instanceof InsertIntoHadoopFsRelationCommand) result.add(((InsertIntoHadoopFsRelationCommand) node).outputPath());
-        else if (node instanceof Command) result.add(null);
+        if (node instanceof InsertIntoHadoopFsRelationCommand) {
+          InsertIntoHadoopFsRelationCommand writing = (InsertIntoHadoopFsRelationCommand) node;
+          result.add(writing.outputPath());
+          if (writing.catalogTable().isDefined()) result.addAll(CatalogPartitions.locations(session, (CatalogTable) writing.catalogTable().get()));
+        } else if (node instanceof Command) {
+          result.add(null);
+        }
         return null;
       }
     });
@@ -196,11 +202,12 @@ public final class Contracts {
     }
   }
 
-  /** Statistics are of the files that are there. */
-  private static void refuseAnalyzing() {
+  /** Statistics are of the files that are there. And so are caches: a query that writes where it reads may be given them. */
+  private static void refuseCallers() {
     StackTraceElement[] callers = new Throwable().getStackTrace();
     for (int i = 0; i < callers.length; i++) {
       if (callers[i].getClassName().startsWith(ANALYZE)) throw new IllegalStateException("ANALYZE counts the files that are there");
+      if (callers[i].getClassName().startsWith(CACHES)) throw new IllegalStateException("what is cached may be read by queries that write");
     }
   }
 }
