@@ -43,6 +43,7 @@ SPARK_VERSION = (
     "readings/test_readers",
     "readings/test_where_indexes_lie",
     "test_cancelling",
+    "test_contracts",
     "test_formats",
     "test_freshness_of_listings",
     "test_java",

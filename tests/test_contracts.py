@@ -124,9 +124,12 @@ def test_one_dataframe_under_changing_settings(lake: Lake, made: Table) -> None:
     assert frame.count() == 2
     with settings_of(lake.spark, {FRESHNESS: "newest"}):
         assert frame.count() == 2
-        assert f"{LISTED} {FRESHNESS}=newest: it is no contract, as listing, snapshot or bounded(60) are" in str(lake.skipping.report())
+        told = f"{LISTED} {FRESHNESS}=newest: it is no contract, as listing, snapshot or bounded(60) are"
+        assert told in str(lake.skipping.report())
+        assert f"{told}; skipping: MinMax(x) admits" in explained(frame.where("true"))
 
 
+@pytest.mark.long
 def test_disable(lake: Lake) -> None:
     session = lake.spark.newSession()
     session.conf.set(FRESHNESS, "snapshot")
@@ -293,6 +296,7 @@ def test_an_index_is_no_older_than_a_setting_says(lake: Lake, made: Table, monke
         assert why in scan_of(lake).notes
 
 
+@pytest.mark.long
 def test_a_file_that_is_gone(lake: Lake, made: Table) -> None:
     frame = lake.view()
     (lake.folder / "p=a/4.parquet").unlink()
