@@ -14,6 +14,7 @@ import pytest
 from data_skip import MinMax, ValueList
 from tests.object_store.server import Request
 from tests.object_store.table import Bucket
+from tests.support import settings_of
 
 Count = Callable[[str, Callable[[], object]], Counter[str]]
 pytestmark = [pytest.mark.long, pytest.mark.object_store]
@@ -81,6 +82,21 @@ def test_budget(bucket: Bucket, count: Count) -> None:
     assert of_index(by_snapshot) <= 2  # whether it is the last one, and no other of that number
     assert by_snapshot.total() <= 10 + 7 * 2
     assert of_index(refresh) <= 20
+
+
+def test_a_query_by_a_setting_lists_nothing(bucket: Bucket, count: Count) -> None:
+    """Spark has listed the files once, when the DataFrame was made."""
+    bucket.numbers(count=50)
+    table = bucket.index(MinMax("x"))
+    frame = bucket.spark.read.parquet(bucket.uri)
+    with settings_of(bucket.spark, {"spark.data_skip.freshness": "snapshot"}):
+        count("first query by a setting", lambda: frame.where("x = 15 OR x = 401").count())
+        table._store._stores[0]._place._seen_at -= 20
+        second = count("second query by a setting", lambda: frame.where("x = 15 OR x = 401").count())
+    assert bucket.skipping.report().scans[-1].contract == "snapshot 1"
+    assert second["LIST"] == second["LIST index"] == 0
+    assert of_index(second) <= 3  # that there is one, and twice as of test_budget
+    assert second.total() <= 11 + 7 * 2
 
 
 def test_what_commands_cost(bucket: Bucket, count: Count) -> None:

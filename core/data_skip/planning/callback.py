@@ -156,12 +156,13 @@ def _why_no_listing(snapshot: Snapshot) -> str:
     return "" if snapshot.is_listing else "an earlier data-skip refreshed it last, and does not say which files are gone; refresh() does"
 
 
-def _why_not_followed(told: Mapping[str, str], catalog: Catalog, refresh: Callable[[str], object]) -> str:
+def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callable[[str], object]) -> str:
     root, contract = told["root"], told["contract"]
+    until = perf_counter() + told["decide_seconds"]
     try:
-        snapshot = catalog.store(root).snapshot(BELIEVED_SECONDS)  # whoever lists asks for the last one
+        snapshot = catalog.store(root).snapshot(BELIEVED_SECONDS, until)  # whoever lists asks for the last one
         if snapshot is not None and _why_no_listing(snapshot):
-            snapshot = catalog.store(root).snapshot()  # which may be a listing by now
+            snapshot = catalog.store(root).snapshot(0.0, until)  # which may be a listing by now
         if snapshot is None or (why := _why_no_listing(snapshot)):
             return f"no index at {root}" if snapshot is None else why
         if (seconds := seconds_of(contract)) is not None:
