@@ -20,7 +20,7 @@ from data_skip import DataSkipError, MinMax, ScanReport
 from data_skip.planning import bounded, callback
 from data_skip.store import StoreError
 from data_skip.table import Table
-from tests.readings.test_snapshots_fourteenth import refreshed_after_the_first_scan
+from tests.readings.test_snapshots_fourteenth import earlier, refreshed_after_the_first_scan
 from tests.support import Lake, rows_of, settings_of
 from tests.test_snapshots import contents, values
 
@@ -212,6 +212,20 @@ def test_without_an_index(lake: Lake) -> None:
 
 
 @pytest.mark.long
+def test_what_another_system_writes_and_an_index_of_an_earlier_data_skip(lake: Lake, made: Table) -> None:
+    frame = lake.view()
+    with settings_of(lake.spark, SNAPSHOT):
+        frame.where("x = 42").write.format("noop").mode("overwrite").save()
+        assert "only queries follow it, and those of which Spark writes files" in str(lake.skipping.report())
+        earlier(made)
+        assert values(frame.where("x = 42")) == [42]
+        assert f"{LISTED} {FRESHNESS}=snapshot: an earlier data-skip refreshed it last" in str(lake.skipping.report())
+        made.refresh()
+        assert values(frame.where("x = 42")) == [42]
+        assert scan_of(lake).contract.startswith("snapshot ")
+
+
+@pytest.mark.long
 def test_what_a_stream_wrote(lake: Lake, tmp_path: Path) -> None:
     """Its log says which files it has."""
     lake.file("a.parquet", {"x": [1]})
@@ -364,6 +378,7 @@ def test_writes(lake: Lake, table: Callable[..., str], partitions: str | None) -
     spark.sql(f"INSERT INTO c VALUES {values_}")
     assert values(spark.sql(count)) == [4]  # until a refresh
     spark.sql("ANALYZE TABLE c COMPUTE STATISTICS")
+    assert "ANALYZE counts the files that are there" in str(lake.skipping.report())
     assert "5 rows" in str(spark.sql("DESCRIBE EXTENDED c").where("col_name = 'Statistics'").collect())
     spark.sql("DROP TABLE IF EXISTS copied")
     spark.sql("CREATE TABLE copied USING parquet AS SELECT * FROM c WHERE x >= 0")

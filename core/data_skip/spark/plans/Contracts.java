@@ -47,7 +47,7 @@ public final class Contracts {
 
   /** A plan with the files of its scans by the contracts in force. why: is told of the relation of each of the others why it is not. */
   public LogicalPlan followed(LogicalPlan plan, List scans, SparkSession asking, Map why) {
-    final Map locations = new IdentityHashMap(); // by the relation: scans with columns of the same ids may be of several
+    Map locations = new IdentityHashMap(); // by the relation: scans with columns of the same ids may be of several
     List written = null;
     Map unfollowed = new HashMap(); // by the root of a table, as all scans of it in a query are to read one version
     for (int i = 0; i < scans.size(); i++) {
@@ -73,7 +73,10 @@ public final class Contracts {
       Object told = unfollowed.get(Description.roots(scan).get(0));
       if (told != null && locations.remove(scan.relation()) != null) why.put(scan.relation(), told);
     }
-    if (locations.isEmpty()) return plan;
+    return locations.isEmpty() ? plan : with(plan, locations);
+  }
+
+  private static LogicalPlan with(LogicalPlan plan, final Map locations) {
     return (LogicalPlan) plan.transformUpWithSubqueries(
         new scala.runtime.AbstractPartialFunction() {
           public boolean isDefinedAt(Object node) {
