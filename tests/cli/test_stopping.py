@@ -76,7 +76,8 @@ def test_what_ctrl_c_leaves(table: Path, moment: float | str) -> None:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (130, ""), err
+    assert process.returncode in (130, -signal.SIGINT), err  # the second before Python listens to it; a shell calls both 130
+    assert out == "", err
     said = [line for line in err.splitlines() if not line.startswith("indexing ")]
     assert said in ([], ["error: stopped; what was committed before stays, and nothing is half there"])
     end = time.monotonic() + 20
