@@ -17,10 +17,10 @@ from tests.smoke.standalone import standalone
 pytestmark = pytest.mark.long
 
 
-def said(module: str, master: str, folder: Path) -> dict[str, Any]:
+def said(module: str, master: str, folder: Path, *more: str) -> dict[str, Any]:
     """What a module of this folder prints at last, that runs on a cluster."""
     folder.mkdir()
-    command = [sys.executable, "-m", f"tests.smoke.{module}", master, str(folder)]
+    command = [sys.executable, "-m", f"tests.smoke.{module}", master, str(folder), *more]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=Path(__file__).parents[2], check=False)
     assert ran.returncode == 0, ran.stderr[-3000:]
     found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
@@ -51,11 +51,15 @@ def test_a_master_and_two_workers(tmp_path: Path) -> None:
     assert [(path, rows) for path, rows, *_ in told["records"]] == [(f"{i}.parquet", ROWS) for i in range(FILES)]
 
 
-def test_workers_of_another_version(tmp_path: Path) -> None:
-    """They would collect records that mean something else: nothing is made, and the error says why."""
-    told = said("on_other_workers", "local-cluster[1,1,1024]", tmp_path / "t")
+OTHER = "data_skip.indexes is not the same on this worker as on the driver"
+
+
+@pytest.mark.parametrize(("have", "why"), [("another", OTHER), ("none", "No module named 'data_skip'")])
+def test_workers_that_cannot_collect(tmp_path: Path, have: str, why: str) -> None:
+    """Those of another version would collect records that mean something else: nothing is made, and the error says why."""
+    told = said("on_other_workers", "local-cluster[1,1,1024]", tmp_path / "t", have)
     assert not told.pop("written")
     assert len(told) == 2
     for error in told.values():
-        assert "data_skip.indexes is not the same on this worker as on the driver" in error
+        assert why in error
         assert "PYSPARK_PYTHON" in error
