@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -25,6 +28,71 @@ def test_any_index_tells_which_files_have_no_rows(lake: Lake) -> None:
     lake.file("empty.parquet", {"x": pa.array([], pa.int64()), "y": pa.array([], pa.int64())})
     lake.index(MinMax("y"))
     lake.check("x = 1", read={"rows.parquet"})
+
+
+def _wrapped(lake: Lake, sql: str) -> int:
+    """Runs a query twice, whose rows are those without skipping; of how many of its scans Python chooses the files the second time."""
+    lake.query(sql)
+    plan = lake.spark.sql(sql)._jdf.queryExecution().optimizedPlan()
+    lake.query(sql)
+    scans = [leaf for leaf in _leaves(plan) if leaf.getClass().getSimpleName() == "LogicalRelation"]
+    return sum("SkippingFileIndex" in scan.relation().location().getClass().getSimpleName() for scan in scans)
+
+
+def _leaves(plan: Any) -> Iterator[Any]:
+    found = plan.collectLeaves()
+    yield from (found.apply(i) for i in range(found.size()))
+
+
+def test_a_scan_that_no_index_may_serve_stays_as_it_is(lake: Lake) -> None:
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i], "y": [i], "s": [{"z": i}]})
+    lake.index(MinMax("x"), MinMax("s.z"))
+    lake.view()
+    lake.spark.range(3).createOrReplaceTempView("keys")
+    assert _wrapped(lake, "SELECT * FROM t WHERE y = 1 AND y + 1 > 0") == 0
+    (scan,) = lake.skipping.report().scans
+    assert (scan.files_total, scan.files_unknown, scan.files_read) == (3, 0, 3)
+    assert any("no index on y" in line.why_not for line in scan.predicates)
+    assert _wrapped(lake, "SELECT * FROM t JOIN keys ON t.y = keys.id") == 0
+    for served in ("x = 1", "y = 1 AND x >= 1", "y = 1 OR x > 5", "s.z = 1", "x IS NULL", "y + x > 1"):
+        assert _wrapped(lake, f"SELECT * FROM t WHERE {served}") == 1, served
+        assert [scan.files_total for scan in lake.skipping.report().scans] == [3]
+    assert _wrapped(lake, "SELECT t.y, u.y FROM t JOIN t AS u ON t.y = u.y WHERE t.x = 1") == 1
+
+
+def test_a_scan_that_is_asked_for_values_which_every_file_has(lake: Lake) -> None:
+    """`IS NOT NULL`, as Spark asks of the keys of each join: it is left once an index has said that of every file, until that changes."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i, None], "y": [i, i]})
+    table = lake.index(MinMax("x"), MinMax("y"))
+    lake.view()
+    query = "SELECT * FROM t WHERE x IS NOT NULL"
+    assert _wrapped(lake, query) == 0, "the first one finds out"
+    assert [(scan.files_total, scan.files_read) for scan in lake.skipping.report().scans] == [(3, 3)]
+    assert _wrapped(lake, f"{query} AND y = 1") == 1
+    lake.file("null.parquet", {"x": pa.nulls(2, pa.int64()), "y": [1, 1]})
+    table.refresh()
+    lake.view()
+    for _ in range(3):
+        assert _wrapped(lake, query) == 1
+        assert [(scan.files_total, scan.files_read) for scan in lake.skipping.report().scans] == [(4, 3)]
+
+
+def test_an_empty_file_is_skipped_whatever_is_asked(lake: Lake) -> None:
+    lake.file("rows.parquet", {"x": [1], "y": [1]})
+    lake.file("empty.parquet", {"x": pa.array([], pa.int64()), "y": pa.array([], pa.int64())})
+    lake.index(MinMax("y"))
+    lake.view()
+    assert _wrapped(lake, "SELECT * FROM t WHERE x = 1") == 1
+    assert [scan.files_read for scan in lake.skipping.report().scans] == [1]
+
+
+def test_of_very_many_indexed_columns_none_is_told(lake: Lake) -> None:
+    lake.file("0.parquet", {f"c{i}": [i] for i in range(102)})
+    lake.index(*(MinMax(f"c{i}") for i in range(101)))
+    lake.view()
+    assert _wrapped(lake, "SELECT * FROM t WHERE c101 = 1") == 1
 
 
 def test_long_answers_are_sent_at_once(lake: Lake) -> None:

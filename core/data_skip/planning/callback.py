@@ -16,7 +16,7 @@ from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing, packed
 from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
-from data_skip.planning.decide import judge, represent, take_away
+from data_skip.planning.decide import Find, judge, leave, represent, take_away
 from data_skip.planning.explain import later
 from data_skip.planning.report import Reports, ScanReport
 from data_skip.planning.small_sides import worth
@@ -26,6 +26,7 @@ from data_skip.store import Snapshot, StoreError
 
 log = logging.getLogger("data_skip")
 _KEPT_SNAPSHOTS = 4
+_MOST_COLUMNS = 100  # that are told with each query
 
 
 class Callback:
@@ -52,8 +53,9 @@ class Callback:
         "list", java a Listing (SkippingFileIndex.told): takes away the files that need not be read, and says "decided"; or "ask", to be
         asked again once Python functions have been run; or "run", how many bytes that may save, and of each runtime filter a line, why it
         is not worth knowing, "" where it is.
-        "indexed", java a query (SkippingRule.Left): of each of its scans "1" where its table has an index, else "0".
-        "left", java a scan that stays as it is (SkippingRule.Left): it has no index, or nothing is known of its rows, and told is why.
+        "indexed", java a query (SkippingRule.Left): JSON, of each of its scans what is known of its table's indexes (Indexed); null
+        where there are none.
+        "left", java a scan that stays as it is (SkippingRule.Left): no index may serve it, or nothing is known of its rows; told is why.
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
         "snapshot", java a SnapshotFileIndex, told the root of its table and the contract, a line each: the id and the version of the last
         snapshot, which the JVM then knows, a line each; "" and why there is none.
@@ -111,10 +113,10 @@ class Callback:
     def _look(self, told: Mapping[str, Any], java: Any, catalog: Catalog) -> str | None:
         """Which scans of a query have an index."""
         until = perf_counter() + told["decide_seconds"] / 2
-        found = "".join("1" if _indexed(roots, catalog, until) else "0" for roots in told["roots"])
-        if "1" not in found:
+        found = [_indexed(roots, catalog, until) for roots in told["roots"]]
+        if not any(found):
             self._remember(told, java, catalog)
-        return found
+        return json.dumps(found)
 
     def _remember(self, told: Mapping[str, Any], java: Any, catalog: Catalog) -> None:
         """What a report will tell of scans that are left as they are is found once somebody looks at it."""
@@ -173,11 +175,19 @@ def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callab
     return ""
 
 
-def _indexed(roots: Sequence[str], catalog: Catalog, until: float) -> bool:
+def _indexed(roots: Sequence[str], catalog: Catalog, until: float) -> dict[str, Any] | None:
+    """Of which columns the indexes of a table may say something, None for any; and of which every file is known to hold a value."""
     try:
-        return bool(catalog.find([root.rstrip("/") for root in roots], math.inf, until))  # whoever lists asks for the last version
+        found = catalog.find([root.rstrip("/") for root in roots], math.inf, until)  # whoever lists asks for the last version
     except StoreError:
-        return True  # its report says what is wrong with it
+        return {"columns": None, "valued": []}  # its report says what is wrong with it
+    if not found:
+        return None
+    over = [(column, snapshot) for _, snapshot in found for definition in snapshot.definitions.values() for column in definition.columns]
+    columns = {column for column, _ in over}
+    unsure = {column for column, snapshot in over if column not in snapshot.valued}
+    any_column = len(columns) > _MOST_COLUMNS or any(snapshot.has_empty for _, snapshot in found)
+    return {"columns": None if any_column else sorted(columns), "valued": sorted(columns - unsure)}
 
 
 def _none(roots: Sequence[str], *, until: float) -> list[tuple[str, Snapshot]]:
@@ -194,8 +204,9 @@ def _scans(java: Any) -> list[Scan]:
 
 def _of_left(java: Any, told: Mapping[str, Any], catalog: Catalog) -> list[ScanReport]:
     """The reports of scans that were left as they are; where that fails, as for a table that was dropped since, that they were there."""
+    find: Find = catalog.find if told["has_index"] else _none
     try:
-        decided = [take_away(judge(Listing.now(scan), _none, catalog.knowledge)) for scan in _scans(java)]
+        decided = [leave(judge(Listing.now(scan), find, catalog.knowledge)) for scan in _scans(java)]
         reports = [later(one, catalog.knowledge)() for one in decided]
     except Exception as error:
         reports = [

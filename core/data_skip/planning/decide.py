@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from data_skip.clause import Mask, Records, survivors
-from data_skip.expression import columns_of
+from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
+from data_skip.expression import Call, Column, columns_of
 from data_skip.files.listing import ListedVersions, Listing
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex, Index
@@ -143,6 +143,11 @@ def take_away(judgement: Judgement) -> Decided:
     return Decided(judgement, skipped, (perf_counter() - judgement.start) * 1000)
 
 
+def leave(judgement: Judgement) -> Decided:
+    """Takes nothing away from the listing."""
+    return Decided(judgement, [np.zeros_like(verdict.fresh) for verdict in judgement.verdicts], 0.0)
+
+
 def _cut_otherwise(listing: Listing, verdicts: Sequence[Verdict]) -> bool:
     """Whether a file that is left gives other rows than with all files, perhaps: one of which nothing is sure, cut into other parts."""
     for verdict in verdicts:
@@ -169,12 +174,24 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
         columns = {name: records.take(pa.array(places)) for name, records in columns.items()}
     records = Records(columns, deadline.is_over)
     may_match = survivors(decision.clause, records, files if places is None else len(places))
+    if places is None and not deadline.note:
+        snapshot.valued |= _valued(decision, records, files)
     if places is not None:
         of_listed, may_match = may_match, np.ones(files, dtype=bool)
         may_match[places] = of_listed
     if decision.same_reader:
         may_match &= snapshot.row_counts != 0
     return Verdict(snapshot, decision, records, listed, may_match, places, most_bytes)
+
+
+def _valued(decision: Decision, records: Records, files: int) -> set[str]:
+    """The columns that are asked for values (`c IS NOT NULL`), of which the indexes say that every file may hold one."""
+    found = set()
+    for leaf in decision.leaves:
+        match leaf.node:
+            case Call("IsNotNull", [Column((name,))]) if leaf.clause is not ALWAYS_TRUE and survivors(leaf.clause, records, files).all():
+                found.add(name)
+    return found
 
 
 def _places_of_few(listed: Mask) -> npt.NDArray[np.intp] | None:

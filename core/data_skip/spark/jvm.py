@@ -31,7 +31,7 @@ SOURCES = tuple(
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "StorageSettings FilesNow KnownFiles Freshness ListedFiles Listing ChosenFiles ExplainedPath"),
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
-        ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters"),
+        ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
         ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),
         ("plans", "Contracts Groups Generators PushedDown Operators Place Descent SkippingRule"),
         ("", "Shim"),

@@ -7,6 +7,7 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -75,6 +76,7 @@ class Snapshot:
         self._dataset = table.to_pyarrow_dataset(filesystem=local)
         _refuse_types(self._dataset.schema)
         self.companions: deque[object] = deque(maxlen=_MOST_COMPANIONS)  # which are kept no longer than this
+        self.valued: set[str] = set()  # columns of which every file is known to hold a value: queries find that out
         self._lock = threading.Lock()
         self._records: dict[str, pa.StructArray] = {}
         self._asking = threading.Lock()
@@ -132,6 +134,11 @@ class Snapshot:
         if not _any_has(paths, b"%") and all(part.isascii() for part in _parts(paths)):
             return pc.min(paths).as_py()
         return min(paths.to_pylist(), key=lambda path: unquote(path).encode("utf-16-be"), default=None)  # as Java compares names
+
+    @cached_property
+    def has_empty(self) -> bool:
+        """Whether a file is known to hold no row, so that any query is better off without it."""
+        return bool((self.row_counts == 0).any())
 
     @property
     def has_summary(self) -> bool:

@@ -318,6 +318,11 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     return predicate != Literal$.MODULE$.TrueLiteral() || !RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes()).isEmpty();
   }
 
+  /** Whether an index may say something of what is known of its rows. */
+  public boolean isServed(Indexed indexed) {
+    return indexed.mayServe(predicate, RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes()), Description.columns(scan));
+  }
+
   /** Why no runtime filter may be run, and no contract is followed, for people. */
   public List whyNotAsked() {
     List why = new ArrayList(RuntimeFilters.whyNone(runtimeFilters, asking.sessionState().conf(), wrapped.sizeInBytes()));

@@ -7,7 +7,6 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -72,7 +71,7 @@ public final class SkippingRule extends Rule {
         if (followed != bare) scans = scans(bare = SnapshotFileIndex.ofOneVersion(followed));
       }
       if (!everything && !asks(bare) && !Contracts.told(scans, why)) return bare;
-      final Set indexed = everything ? null : indexed(bare, scans, asking, why);
+      final Map indexed = everything ? null : indexed(bare, scans, asking, why);
       if (!everything && indexed.isEmpty()) return bare;
       final LogicalPlan seen = bare;
       final SideTime time = new SideTime();
@@ -84,9 +83,13 @@ public final class SkippingRule extends Rule {
           LogicalRelation scan = (LogicalRelation) node;
           SkippingFileIndex skipping = skipping(scan, (Place) place, asking, time, why);
           if (skipping == null) return scan;
-          boolean served = everything || indexed.contains(scan.relation());
-          if (served && (skipping.isAsked() || skipping.isBySetting())) return Plans.withLocation(scan, skipping);
-          if (!everything) tellLeft(scan, skipping, served ? skipping.whyNotAsked() : new ArrayList(), new Left(seen, number, asking, why));
+          boolean asked = skipping.isAsked();
+          Indexed known = everything ? null : (Indexed) indexed.get(scan.relation());
+          if (everything ? asked : known != null && (skipping.isBySetting() || asked && skipping.isServed(known))) {
+            skipping.description(); // by the settings in force now
+            return Plans.withLocation(scan, skipping);
+          }
+          if (!everything) tellLeft(scan, skipping, known, asked ? new ArrayList() : skipping.whyNotAsked(), new Left(seen, number, asking, why));
           return scan;
         }
       });
@@ -102,35 +105,35 @@ public final class SkippingRule extends Rule {
     return plan.containsPattern(TreePattern$.MODULE$.FILTER()) || plan.containsPattern(TreePattern$.MODULE$.JOIN());
   }
 
-  /** The relations of a plan of whose tables there is an index. Of a plan without one, Python keeps how to tell of it. */
-  private Set indexed(LogicalPlan plan, List scans, SparkSession asking, Map why) {
-    Set found = Collections.newSetFromMap(new IdentityHashMap());
+  /** The relations of a plan of whose tables there is an Indexed. Of a plan without one, Python keeps how to tell of it. */
+  private Map indexed(LogicalPlan plan, List scans, SparkSession asking, Map why) throws java.io.IOException {
+    Map found = new IdentityHashMap();
     if (scans.isEmpty()) return found;
     List roots = new ArrayList();
     for (int i = 0; i < scans.size(); i++) roots.add(Description.roots((LogicalRelation) scans.get(i)));
     Object said = python.apply(
-        "indexed\n" + told(asking, Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, new ArrayList()), new Left(plan, EVERY, asking, why));
-    for (int i = 0; said != null && i < scans.size(); i++) {
-      if (said.toString().charAt(i) == '1') found.add(((LogicalRelation) scans.get(i)).relation());
-    }
+        "indexed\n" + told(asking, Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, null, new ArrayList()), new Left(plan, EVERY, asking, why));
+    Indexed[] known = said == null ? new Indexed[0] : Indexed.of(said.toString());
+    for (int i = 0; i < known.length; i++) if (known[i] != null) found.put(((LogicalRelation) scans.get(i)).relation(), known[i]);
     if (found.isEmpty()) lastUnindexed = plan;
     return found;
   }
 
-  /** Tells Python of a scan that stays as it is; why: if its table has an index. */
-  private void tellLeft(LogicalRelation scan, SkippingFileIndex skipping, List why, Left left) {
+  /** Tells Python of a scan that stays as it is; known: of its table's indexes, if there are any. */
+  private void tellLeft(LogicalRelation scan, SkippingFileIndex skipping, Indexed known, List why, Left left) {
     List roots = Collections.singletonList(Description.roots(scan));
-    python.apply("left\n" + told(left.asking, skipping.executionId(), skipping.number(), roots, why), left);
+    python.apply("left\n" + told(left.asking, skipping.executionId(), skipping.number(), roots, known, known == null ? new ArrayList() : why), left);
     if (!SmallSide.running()) lastLeft = (LogicalPlan) left.plan.get(); // else the query's own, that it is run for
   }
 
-  private static String told(SparkSession asking, String executionId, long number, List roots, List why) {
+  private static String told(SparkSession asking, String executionId, long number, List roots, Indexed known, List why) {
     Connection.answersAtOnce();
     Map json = new HashMap();
     json.put("why", why);
     json.put("execution_id", executionId);
     json.put("number", new Long(number));
     json.put("roots", roots);
+    json.put("has_index", Boolean.valueOf(known != null));
     json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
     return Plans.json(json);
   }
@@ -213,9 +216,7 @@ public final class SkippingRule extends Rule {
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
     List tried = affordable.isEmpty() ? runtimeFilters : affordable;
-    SkippingFileIndex skipping = new SkippingFileIndex(scan, place.asked(), predicate, tried, python, asking, time, Contracts.whyListed(scan, why));
-    skipping.description(); // by the settings in force now
-    return skipping;
+    return new SkippingFileIndex(scan, place.asked(), predicate, tried, python, asking, time, Contracts.whyListed(scan, why));
   }
 
   /**
@@ -250,7 +251,9 @@ public final class SkippingRule extends Rule {
               number++;
               if (only != EVERY && only != number) return scan;
               SkippingFileIndex found = skipping((LogicalRelation) scan, (Place) place, asking, new SideTime(), why);
-              if (found != null && (only != EVERY || found.isAsked() || found.isTold())) result.add(found);
+              if (found == null || (only == EVERY && !found.isAsked() && !found.isTold())) return scan;
+              found.description(); // by these settings
+              result.add(found);
               return scan;
             }
           });

@@ -1,0 +1,59 @@
+package data_skip;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+
+/** What is known of the indexes of a table before any of its scans is asked about: a scan that none of them may serve stays as it is. */
+public final class Indexed {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final Collection columns; // of which the indexes may say something; null: of any
+  private final Set valued; // of these, those of which every file is known to hold a value
+
+  private Indexed(Collection columns, Collection valued) {
+    this.columns = columns == null ? null : new HashSet(columns);
+    this.valued = new HashSet(valued);
+  }
+
+  /** Of each scan, from Python's answer; null where its table has no index. */
+  public static Indexed[] of(String json) throws IOException {
+    List told = (List) JSON.readValue(json, List.class);
+    Indexed[] result = new Indexed[told.size()];
+    for (int i = 0; i < result.length; i++) {
+      Map one = (Map) told.get(i);
+      if (one != null) result[i] = new Indexed((Collection) one.get("columns"), (Collection) one.get("valued"));
+    }
+    return result;
+  }
+
+  /** Whether one of them may say something of rows that satisfy a predicate, and runtime filters; names: of the scan's columns. */
+  public boolean mayServe(Expression predicate, List runtimeFilters, Map names) {
+    if (columns == null) return true;
+    List parts = Plans.conjuncts(predicate);
+    for (int i = 0; i < parts.size(); i++) if (mayServe((Expression) parts.get(i), names)) return true;
+    for (int i = 0; i < runtimeFilters.size(); i++) {
+      if (!Collections.disjoint(columns, ((RuntimeFilter) runtimeFilters.get(i)).columns(names))) return true;
+    }
+    return false;
+  }
+
+  private boolean mayServe(Expression part, Map names) {
+    scala.collection.Iterator references = part.references().iterator();
+    boolean constant = !references.hasNext(); // as false, of which all files can be skipped
+    Collection asked = new HashSet();
+    while (references.hasNext()) asked.add(names.get(((Attribute) references.next()).exprId()));
+    boolean asksForValues = part instanceof IsNotNull && ((IsNotNull) part).child() instanceof AttributeReference;
+    if (asksForValues && valued.containsAll(asked)) return false;
+    return constant || !Collections.disjoint(columns, asked);
+  }
+}
