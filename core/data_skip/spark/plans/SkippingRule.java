@@ -85,7 +85,8 @@ public final class SkippingRule extends Rule {
           if (skipping == null) return scan;
           boolean asked = skipping.isAsked();
           Indexed known = everything ? null : (Indexed) indexed.get(scan.relation());
-          if (everything ? asked : known != null && (skipping.isBySetting() || asked && skipping.isServed(known))) {
+          boolean hasIndex = everything || known != null;
+          if (hasIndex && (skipping.isBySetting() || asked && (everything || skipping.isServed(known)))) {
             skipping.description(); // by the settings in force now
             return Plans.withLocation(scan, skipping);
           }
@@ -112,7 +113,8 @@ public final class SkippingRule extends Rule {
     List roots = new ArrayList();
     for (int i = 0; i < scans.size(); i++) roots.add(Description.roots((LogicalRelation) scans.get(i)));
     Object said = python.apply(
-        "indexed\n" + told(asking, Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, null, new ArrayList()), new Left(plan, EVERY, asking, why));
+        "indexed\n" + told(asking, Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, null, new ArrayList()),
+        new Left(plan, EVERY, asking, why));
     Indexed[] known = said == null ? new Indexed[0] : Indexed.of(said.toString());
     for (int i = 0; i < known.length; i++) if (known[i] != null) found.put(((LogicalRelation) scans.get(i)).relation(), known[i]);
     if (found.isEmpty()) lastUnindexed = plan;
