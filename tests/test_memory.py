@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from data_skip import MinMax, ValueList
 from data_skip.clause import Records
 from data_skip.planning import decide
 from data_skip.store.memory import Memory
+from data_skip.store.row_groups import RowGroups
 from data_skip.store.snapshot import Snapshot
 from tests.support import Lake, settings_of
 
@@ -50,13 +51,18 @@ def test_who_is_gone_holds_nothing() -> None:
 def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
     """Which columns of an index were read."""
     found: list[list[str]] = []
-    read = Snapshot._read
+    read, read_groups = Snapshot._read, RowGroups.read
 
     def noted(self: Snapshot, columns: list[str]) -> Any:
         found.append(columns)
         return read(self, columns)
 
+    def noted_in_groups(self: RowGroups, groups: Sequence[int], column: str, fields: Sequence[str]) -> Any:
+        found.append([column])
+        return read_groups(self, groups, column, fields)
+
     monkeypatch.setattr(Snapshot, "_read", noted)
+    monkeypatch.setattr(RowGroups, "read", noted_in_groups)
     yield found
 
 

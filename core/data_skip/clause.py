@@ -11,7 +11,7 @@ The contract. Clause c represents predicate e when every file that holds a row s
     false     false    false    false          false     true     false    unknown
     unknown   unknown  false    unknown        unknown   true     unknown  unknown
 
-Unknown becomes "read it" in one function, `survivors`, and nowhere else. Example: for `temp > 101` the clause is
+Unknown becomes "read it" in one function, `_or_unknown`, and nowhere else. Example: for `temp > 101` the clause is
 `MinMax(temp).max > 101`; the file whose largest temp is 99 is skipped, the file with no record is read.
 
 A clause is never negated: that a necessary condition fails to hold proves nothing. NOT is gone before (see normalize.py).
@@ -49,6 +49,17 @@ class Records:
         return self._answers[id(clause)][1]
 
 
+class Groups:
+    """What is known of groups of records that are not read yet."""
+
+    def __init__(self, count: int, ends: Callable[[str, str], tuple[pa.Array, pa.Array] | None]) -> None:
+        """ends: by index and name of a field, the smallest and the largest value of each group, or what lies beyond it.
+
+        Null where nothing is known, and where some record may be missing, or lack the field, or have NaN there. None: of all groups.
+        """
+        self.count, self.ends = count, ends
+
+
 class Clause:
     """A predicate over records; combine with `&` and `|`."""
 
@@ -71,6 +82,10 @@ class Clause:
     def evaluate(self, records: Records) -> pa.BooleanArray:
         """True, false or null for each file."""
         raise NotImplementedError
+
+    def rules_out(self, groups: Groups) -> Mask:
+        """Which groups of records need not be read: the clause is definitely false of each of their records."""
+        return np.zeros(groups.count, dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +156,19 @@ class Comparison(Clause):
             result = pc.if_else(pc.is_nan(values), None, result)
         return result
 
+    def rules_out(self, groups: Groups) -> Mask:
+        ends = groups.ends(self.field.index, self.field.name)
+        if ends is None:
+            return super().rules_out(groups)
+        (low, high), value = ends, pa.scalar(self.value)
+        if self.operator == "=":
+            possible = pc.and_kleene(pc.less_equal(low, value), pc.greater_equal(high, value))
+        elif self.operator == "<>":
+            possible = pc.or_kleene(pc.not_equal(low, value), pc.not_equal(high, value))
+        else:
+            possible = _COMPARE[self.operator](high if self.operator[0] == ">" else low, value)
+        return ~_or_unknown(possible)
+
     def __str__(self) -> str:
         return f"{self.field} {self.operator} {self.value!r}"
 
@@ -189,6 +217,9 @@ class Named(Clause):
     def evaluate(self, records: Records) -> pa.BooleanArray:
         return records.answer(self.clause)
 
+    def rules_out(self, groups: Groups) -> Mask:
+        return self.clause.rules_out(groups)
+
     def __str__(self) -> str:
         return str(self.text)
 
@@ -210,6 +241,9 @@ class AllOf(Clause):
     def evaluate(self, records: Records) -> pa.BooleanArray:
         return reduce(pc.and_kleene, map(records.answer, self.parts))
 
+    def rules_out(self, groups: Groups) -> Mask:
+        return np.logical_or.reduce([part.rules_out(groups) for part in self.parts])
+
     def __str__(self) -> str:
         return " AND ".join(f"({part})" if isinstance(part, AnyOf) else str(part) for part in self.parts)
 
@@ -226,6 +260,9 @@ class AnyOf(Clause):
 
     def evaluate(self, records: Records) -> pa.BooleanArray:
         return reduce(pc.or_kleene, map(records.answer, self.parts))
+
+    def rules_out(self, groups: Groups) -> Mask:
+        return np.logical_and.reduce([part.rules_out(groups) for part in self.parts])
 
     def __str__(self) -> str:
         return " OR ".join(f"({part})" if isinstance(part, AllOf) else str(part) for part in self.parts)
@@ -276,4 +313,9 @@ def survivors(clause: Clause, records: Records, files: int) -> Mask:
     may_match = records.answer(clause)
     if len(may_match) != files:
         raise ValueError(f"clause {clause} gave {len(may_match)} answers for {files} files")
-    return np.asarray(pc.fill_null(may_match, True).to_numpy(zero_copy_only=False), dtype=bool)
+    return _or_unknown(may_match)
+
+
+def _or_unknown(answers: pa.BooleanArray) -> Mask:
+    """Which answers are true, or unknown."""
+    return np.asarray(pc.fill_null(answers, True).to_numpy(zero_copy_only=False), dtype=bool)

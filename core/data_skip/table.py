@@ -43,8 +43,9 @@ from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.definition import Definition, another_reader
-from data_skip.store.delta import KEPT_HOURS
+from data_skip.store.delta import KEPT_HOURS, Order
 from data_skip.store.history import Step
+from data_skip.store.row_groups import field_type, has_ends
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -327,7 +328,7 @@ class Table:
     def compact(self) -> None:
         """Rewrites the index with one row for each file version that is there: refresh() does so by itself once it is worth it."""
         if (snapshot := self._snapshot()) is not None:
-            self._store.compact(snapshot.dead())
+            self._store.compact(snapshot.dead(), self._order(snapshot))
 
     def vacuum(self, hours: int = KEPT_HOURS, dry_run: bool = False) -> list[str]:
         """Deletes files of the index that no version of the last hours needs, and what writers that were killed have left; their names.
@@ -431,7 +432,17 @@ class Table:
         if snapshot is None:
             return
         if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.parts > _MOST_PARTS:
-            self._store.compact(snapshot.dead())
+            self._store.compact(snapshot.dead(), self._order(snapshot))
+
+    def _order(self, snapshot: Snapshot) -> Order | None:
+        """By which field rows are sorted: the smallest value of the first index whose records tell it."""
+        for column, definition in snapshot.definitions.items():
+            index = usable(definition, self._catalog.knowledge.kinds)
+            ends = index.extents[0] if isinstance(index, Index) and index.extents else None
+            type_ = field_type(pa.schema([snapshot.fields[column]]), column, ends[0]) if ends else None
+            if ends and type_ is not None and has_ends(type_) and not pa.types.is_boolean(type_):
+                return column, ends[0]
+        return None
 
 
 def _seen(store: Places, believed: float = 0.0) -> Snapshot | None:

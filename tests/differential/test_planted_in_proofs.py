@@ -132,7 +132,7 @@ AT_QUERY = [
     ),
     *bugs(
         "clause",
-        ("pc.fill_null(may_match, True)", "pc.fill_null(may_match, False)", "value_list", "i = 11"),
+        ("pc.fill_null(answers, True)", "pc.fill_null(answers, False)", "value_list", "i = 11"),
         ("if pa.types.is_floating(values.type):", "if False:", "top", "v > 100"),
         (
             "if not clauses or any(c is ALWAYS_TRUE for c in clauses):\n        return ALWAYS_TRUE",

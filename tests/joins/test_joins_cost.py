@@ -67,9 +67,11 @@ def test_only_columns_that_are_read_are_paid(lake: Lake) -> None:
     assert not any(note(scan, "more than spark.data_skip.join.maxBytes") for scan in scans), scans
 
 
-def test_ranges_of_scattered_keys_save_nothing(lake: Lake) -> None:
+@pytest.mark.parametrize("budget", ["1g", "1"])
+def test_ranges_of_scattered_keys_save_nothing(lake: Lake, budget: str) -> None:
     for key, read in (("m", FILES), ("s", 1)):
-        scan = fact_scan(lake, f"SELECT fact.* FROM fact JOIN dim ON {key} = id WHERE k >= 0")
+        with settings_of(lake.spark, {"spark.data_skip.records.maxBytes": budget}):
+            scan = fact_scan(lake, f"SELECT fact.* FROM fact JOIN dim ON {key} = id WHERE k >= 0")
         assert scan.files_read == read and note(scan, "the ranges of the files overlap") == (key == "m"), scan
 
 

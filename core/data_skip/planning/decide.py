@@ -18,6 +18,7 @@ from data_skip.filters import Indexes
 from data_skip.index import BoundIndex, Index
 from data_skip.planning.catalog import Knowledge
 from data_skip.planning.deadline import Deadline
+from data_skip.planning.in_parts import part_by_part
 from data_skip.planning.merging import Decision, generate_clause
 from data_skip.planning.partitions import partition_values
 from data_skip.planning.partitions import records as partition_records
@@ -44,7 +45,7 @@ class Verdict:
 
     snapshot: Snapshot
     decision: Decision
-    records: Records  # of all file versions, or of those at `places`
+    records: Records | None  # of all file versions, or of those at `places`; None: they were evaluated part by part
     listed: ListedVersions  # those that are listed in exactly the version that the record was collected from
     may_match: Mask
     places: npt.NDArray[np.intp] | None  # of listed ones, where they are few: only those are looked at
@@ -164,21 +165,25 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
     clauses = [leaf.clause for leaf in decision.leaves] + [decision.clause]
     used = {field.index for clause in clauses for field in clause.fields()}
     partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
-    files = snapshot.count
     listed = listing.present(snapshot, root, deadline.end)
     most_bytes = int(listing.scan.description["records_bytes"])
-    stored = snapshot.records(used - partitions.keys(), most_bytes, deadline.end)
-    columns = stored | partition_records(listing, listed, partitions)
+    stored = used - partitions.keys()
+    fitting = snapshot.fitting(stored, most_bytes, deadline.end)
+    columns = snapshot.records(fitting, most_bytes, deadline.end) | partition_records(listing, listed, partitions)
     places = _places_of_few(listed.mask)
-    if places is not None:
-        columns = {name: records.take(pa.array(places)) for name, records in columns.items()}
-    records = Records(columns, deadline.is_over)
-    may_match = survivors(decision.clause, records, files if places is None else len(places))
-    if places is None and not deadline.note:
-        snapshot.valued |= _valued(decision, records, files)
-    if places is not None:
-        of_listed, may_match = may_match, np.ones(files, dtype=bool)
-        may_match[places] = of_listed
+    records: Records | None = None
+    if stored - set(fitting):
+        may_match = part_by_part(decision.clause, snapshot, columns, listed.mask, most_bytes, deadline)
+    else:
+        if places is not None:
+            columns = {name: records.take(pa.array(places)) for name, records in columns.items()}
+        records = Records(columns, deadline.is_over)
+        may_match = survivors(decision.clause, records, snapshot.count if places is None else len(places))
+        if places is None and not deadline.note:
+            snapshot.valued |= _valued(decision, records, snapshot.count)
+        if places is not None:
+            of_listed, may_match = may_match, np.ones(snapshot.count, dtype=bool)
+            may_match[places] = of_listed
     if decision.same_reader:
         may_match &= snapshot.row_counts != 0
     return Verdict(snapshot, decision, records, listed, may_match, places, most_bytes)

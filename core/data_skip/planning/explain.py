@@ -36,7 +36,7 @@ class _Said:
     """
 
     decision: Decision
-    records: ref[Records]
+    records: Callable[[], Records | None]
     snapshot: ref[Snapshot]
     few: bool  # whether the records are those of listed file versions alone
     listed: npt.NDArray[np.uint8]
@@ -54,6 +54,10 @@ class _Said:
         return listed[listed] if self.few else listed
 
 
+def _nothing() -> None:
+    """In place of records that were evaluated part by part."""
+
+
 def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = ()) -> Callable[[], ScanReport]:
     """What makes the report of a decision: it keeps nothing of the listing. `unprofitable`: of each runtime filter why it was not run."""
     judgement = decided.judgement
@@ -66,10 +70,11 @@ def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = 
     verdicts = []
     for verdict, skipped in zip(judgement.verdicts, decided.skipped, strict=True):
         _count(told, verdict, skipped)
-        if verdict.snapshot.keeps(verdict.records.columns.keys() & verdict.snapshot.definitions.keys()):
-            verdict.snapshot.companions.append(verdict.records)
+        records = verdict.records
+        if records is not None and verdict.snapshot.keeps(records.columns.keys() & verdict.snapshot.definitions.keys()):
+            verdict.snapshot.companions.append(records)
         bits = np.packbits(verdict.fresh), np.packbits(skipped)
-        said = verdict.decision, ref(verdict.records), ref(verdict.snapshot), verdict.places is not None
+        said = verdict.decision, ref(records) if records is not None else _nothing, ref(verdict.snapshot), verdict.places is not None
         verdicts.append(_Said(*said, *bits, len(verdict.fresh)))
 
     def explained() -> ScanReport:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from data_skip.clause import Mask
 from data_skip.expression import Column
 from data_skip.index import BoundIndex
 from data_skip.indexes.min_max import MinMax
@@ -105,11 +106,13 @@ def _skipped_by_a_key(verdict: Verdict, left: Bytes, index: BoundIndex, keys: Se
     column = index.expression
     if type(index.index) is not MinMax or not isinstance(column, Column) or len(column.path) > 1 or column.path[0] not in keys:
         return None
-    record = verdict.snapshot.records([index.index.column], verdict.most_bytes, until)[index.index.column]
-    low, high = (_numbers(pc.struct_field(record, name)) for name in ("min", "max"))
-    if low is None or high is None:
-        return None
-    empty = pc.fill_null(pc.equal(pc.struct_field(record, "value_count"), 0), False).to_numpy(zero_copy_only=False)
+    low, high, empty = np.full(len(left), np.nan), np.full(len(left), np.nan), np.zeros(len(left), dtype=bool)
+    for places, record in _records(verdict, index.index.column, left > 0, until):
+        ends = [_numbers(pc.struct_field(record, name)) for name in ("min", "max")]
+        if ends[0] is None or ends[1] is None:
+            return None
+        low[places], high[places] = ends
+        empty[places] = pc.fill_null(pc.equal(pc.struct_field(record, "value_count"), 0), False).to_numpy(zero_copy_only=False)
     ranged = (left > 0) & ~np.isnan(low) & ~np.isnan(high)
     nothing, count = float(left[empty].sum()), int(ranged.sum())
     if count < 2:
@@ -118,6 +121,16 @@ def _skipped_by_a_key(verdict: Verdict, left: Bytes, index: BoundIndex, keys: Se
     middles = low / 2 + high / 2
     kept = _sum_below(low, read, middles, "right") - _sum_below(high, read, middles, "left")
     return nothing + float(read.sum() - kept.mean()) * count / (count - 1)
+
+
+def _records(verdict: Verdict, column: str, asked: Mask, until: float) -> Iterator[tuple[Any, pa.StructArray]]:
+    """The records of a MinMax of file versions that are asked for, with the places of these; some at a time, where there is no room."""
+    snapshot, most = verdict.snapshot, verdict.most_bytes
+    if snapshot.fitting([column], most, until):
+        yield slice(None), snapshot.records([column], most, until)[column]
+        return
+    for versions, records in snapshot.records_by_part({column: ("min", "max", "value_count")}, asked, most, until):
+        yield versions, records[column]
 
 
 def _sum_below(ends: Bytes, read: Bytes, values: Bytes, side: Any) -> Bytes:

@@ -36,7 +36,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+import pyarrow.compute as pc
+from deltalake import DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 
@@ -61,6 +62,7 @@ from data_skip.store.snapshot import (
 )
 from data_skip.store.storage_options import Hadoop
 
+Order = tuple[str, str]  # an index's column, and a field of its records
 _BEGINNING = 1 << 16  # bytes
 _TRIED = b"data-skip doctor"
 KEPT_HOURS = 168  # for which files of old versions stay, unless less is asked for; a checkpoint forgets them after as long
@@ -70,11 +72,18 @@ _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
 _PANIC = "PanicException"  # of deltalake's Rust, and no Exception
 _MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
 _MOST_SINCE = 1 << 28  # and of those in commits without a checkpoint
+_MOST_IN_GROUP, _BYTES_OF_GROUP, _LEAST_IN_GROUP = 1 << 16, 1 << 26, 1 << 10  # rows and bytes of a row group, and rows whatever they take
 
 
 def _declared_bytes(fields: Iterable[pa.Field]) -> int:
     """How much definitions take in a commit, which has them as JSON of JSON."""
     return sum(len(json.dumps(json.dumps(field.metadata[DEFINITION].decode()))) + 200 for field in fields)
+
+
+def _written(table: pa.Table) -> WriterProperties:
+    """How rows are written: in row groups of a size at which their statistics tell them apart, and at which one fits into memory."""
+    rows = _BYTES_OF_GROUP * len(table) // max(1, table.nbytes)
+    return WriterProperties(max_row_group_size=min(max(rows, _LEAST_IN_GROUP), _MOST_IN_GROUP), compression="SNAPPY")
 
 
 def _commits(version: int) -> tuple[str, str]:
@@ -345,12 +354,13 @@ class DeltaStore:
             self._snapshot = None
         raise CommitFailedError(f"the index at {self.location} was written meanwhile, or deleted, and perhaps made anew")
 
-    def compact(self, dead: Mapping[FileKey, int]) -> None:
+    def compact(self, dead: Mapping[FileKey, int], order: Order | None = None) -> None:
         """Rewrites the index with one row for each file version that is not dead, and removes files of versions a week old.
 
-        dead: with its generation each file that is gone; of a later one it is back.
+        dead: with its generation each file that is gone; of a later one it is back. order: the field of records by which rows are sorted,
+        so that statistics tell their row groups apart; None: as they are.
         """
-        self._rewrite(set(), dead)
+        self._rewrite(set(), dead, order)
         self._retried(lambda _: self._vacuum())
 
     def _vacuum(self) -> None:
@@ -434,10 +444,10 @@ class DeltaStore:
         """Removes an index."""
         self._rewrite({column}, {})
 
-    def _rewrite(self, dropped: set[str], dead: Mapping[FileKey, int]) -> None:
-        self._retried(lambda commit: self._rewrite_once(dropped, dead, commit))
+    def _rewrite(self, dropped: set[str], dead: Mapping[FileKey, int], order: Order | None = None) -> None:
+        self._retried(lambda commit: self._rewrite_once(dropped, dead, order, commit))
 
-    def _rewrite_once(self, dropped: set[str], dead: Mapping[FileKey, int], commit: Commit) -> None:
+    def _rewrite_once(self, dropped: set[str], dead: Mapping[FileKey, int], order: Order | None, commit: Commit) -> None:
         snapshot = self.snapshot()
         if snapshot is None or (dropped and not dropped & snapshot.definitions.keys()):
             return
@@ -447,6 +457,8 @@ class DeltaStore:
         live = (generation > dead.get(file, -1) for file, generation in zip(files, snapshot.generations.tolist(), strict=True))
         chosen = pa.array([i for i, is_live in enumerate(live) if kept and is_live], pa.int64())
         records = snapshot.records(kept)
+        if order is not None and order[0] in records:
+            chosen = chosen.take(pc.sort_indices(pc.struct_field(records[order[0]], order[1]).take(chosen)))
         fields = [snapshot.fields[name].with_type(records[name].type) for name in kept]
         base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
         arrays = [pa.array(values, field.type) for values, field in zip(base, KEYS, strict=True)]
@@ -461,7 +473,7 @@ class DeltaStore:
         """Commits the next version after a snapshot; fails where there is any newer one."""
         target = self._at(snapshot)
         if not commit.is_done_before(snapshot.version):
-            write_deltalake(target, table, commit_properties=commit.properties, **mode)
+            write_deltalake(target, table, commit_properties=commit.properties, writer_properties=_written(table), **mode)
             fields = declared(table.schema)
             if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
                 self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))

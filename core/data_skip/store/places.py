@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from data_skip.store.delta import DeltaStore
+from data_skip.store.delta import DeltaStore, Order
 from data_skip.store.history import Step
 from data_skip.store.snapshot import FileKey, Snapshot
 from data_skip.store.storage_options import Hadoop
@@ -54,9 +54,9 @@ class Places:
         """As DeltaStore.append."""
         self._found()[0].append(files, row_counts, columns, declare, generations, collected)
 
-    def compact(self, dead: Mapping[FileKey, int]) -> None:
+    def compact(self, dead: Mapping[FileKey, int], order: Order | None = None) -> None:
         """As DeltaStore.compact."""
-        self._found()[0].compact(dead)
+        self._found()[0].compact(dead, order)
 
     def drop(self, column: str) -> None:
         """As DeltaStore.drop."""

@@ -7,7 +7,7 @@ the dictionary is looked at, and where that is too much, which text each row has
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,7 @@ _DECIMAL = 16  # bytes in memory of what has a fixed length, at least
 _CODECS = ("SNAPPY", "UNCOMPRESSED")
 _PREFIXES = "DELTA_BYTE_ARRAY"  # each text may begin as the one before
 _ROWS = 1 << 16
+_REPEATED = 16  # how often a text of a dictionary stands in rows, mostly at most
 _BUFFER = 1 << 20
 _MEMORY_OF_GROUP = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -39,32 +40,67 @@ def most_bytes() -> int:
     return min(sizes) // 2
 
 
-def refuse_large(source: Any, columns: Collection[str] | None, most: int, metadata: pq.FileMetaData | None = None) -> int:
-    """How many bytes some columns of a Parquet file take in memory at most; None: all. ValueError where that may be more than `most`.
+def refuse_large(
+    source: Any,
+    columns: Collection[str] | None,
+    most: int,
+    metadata: pq.FileMetaData | None = None,
+    groups: Iterable[int] | None = None,
+    rough: int | None = None,
+) -> int:
+    """How many bytes some columns of a Parquet file take in memory at most. ValueError where that may be more than `most`.
 
-    source: as of pq.ParquetFile, or what opens that.
+    source: as of pq.ParquetFile, or what opens that. columns: their names, or those of their fields, as `a.b`; None: all. groups: the row
+    groups that are read; None: all. rough: up to how many bytes no text need be looked at; None: `most`.
     """
     metadata = pq.read_metadata(source) if metadata is None else metadata
+    total, buffers, repeated = _counted(metadata, columns, groups, most)
+    total += buffers
+    if total + sum(size for size, _, _ in repeated) <= min(most, most if rough is None else rough):
+        return total + sum(size for size, _, _ in repeated)
+    for _, group, leaf in repeated:
+        total += _repeated(source, metadata, group, leaf, most - total)
+        _refuse(total, most)
+    return total
+
+
+def likely_bytes(source: Any, column: str, most: int, metadata: pq.FileMetaData) -> int:
+    """How many bytes one column takes in memory; where that may matter for whether it is more than `most`, its text is looked at.
+
+    ValueError where that is more than this process reads at once.
+    """
+    total, _, repeated = _counted(metadata, [column], None, most_bytes())
+    if total > most or total * _REPEATED < most:
+        return total
+    return total + sum(_repeated(source, metadata, group, leaf, most_bytes()) for _, group, leaf in repeated)
+
+
+def _counted(
+    metadata: pq.FileMetaData, columns: Collection[str] | None, groups: Iterable[int] | None, most: int
+) -> tuple[int, int, list[tuple[int, int, int]]]:
+    """How many bytes some columns take at least, how many more while they are read, and where text may repeat.
+
+    That is told as (at most so many bytes, of a row group, of a leaf).
+    """
     leaves = [i for i in range(metadata.num_columns) if columns is None or _is_of(metadata.schema.column(i).path, columns)]
-    total = 0
-    repeated: list[tuple[int, int, int]] = []  # at most so many bytes, of a row group, of a leaf
-    for group in range(metadata.num_row_groups):
+    total = buffers = 0
+    repeated: list[tuple[int, int, int]] = []
+    for group in range(metadata.num_row_groups) if groups is None else groups:
         chunks = metadata.row_group(group)
         for leaf in leaves:
             chunk = chunks.column(leaf)
             if chunk.compression not in _CODECS:
                 raise ValueError(f"is compressed by {chunk.compression}; {' or '.join(_CODECS)} is read")
             values, size = max(chunk.num_values, chunks.num_rows), chunk.total_uncompressed_size
-            total += values * (_WIDTHS.get(chunk.physical_type) or max(_DECIMAL, metadata.schema.column(leaf).length)) + size
-            if chunk.physical_type == "BYTE_ARRAY" and _may_repeat(chunk):
+            total += values * (_WIDTHS.get(chunk.physical_type) or max(_DECIMAL, metadata.schema.column(leaf).length))
+            if chunk.physical_type != "BYTE_ARRAY":
+                buffers += size
+                continue
+            total += size
+            if _may_repeat(chunk):
                 repeated.append((values * size, group, leaf))
-        _refuse(total, most)
-    if total + sum(size for size, _, _ in repeated) <= most:
-        return total + sum(size for size, _, _ in repeated)
-    for _, group, leaf in repeated:
-        total += _repeated(source, metadata, group, leaf, most - total)
-        _refuse(total, most)
-    return total
+        _refuse(total + buffers, most)
+    return total, buffers, repeated
 
 
 def _refuse(size: int, most: int) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -23,9 +24,11 @@ from data_skip.store.definition import Definition
 from data_skip.store.guard import refuse_parts
 from data_skip.store.memory import MEMORY
 from data_skip.store.object_place import Asked, Late
-from data_skip.store.sizes import most_bytes, refuse_large
+from data_skip.store.parts import Fields, Part, Rows, merged
+from data_skip.store.row_groups import RowGroups
+from data_skip.store.sizes import likely_bytes, most_bytes, refuse_large
 from data_skip.store.versions import KEYS as KEY_NAMES
-from data_skip.store.versions import distinct, packed, text_of
+from data_skip.store.versions import Places, distinct, packed, text_of
 
 LAYOUT = 1  # of the store; a store of a later layout is left alone
 LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
@@ -36,7 +39,6 @@ KEYS = [
     pa.field("modification_time", pa.int64()),
 ]
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
-_MOST_BYTES = 1 << 30  # of an index's records: Arrow's usual lists, text and bytes end at 2 GB an array
 _MOST_COMPANIONS = 100
 _MOST_ROWS = 1 << 27  # the JVM takes 80 million file versions
 _MOST_NUMBER = 1 << 62  # of a size, and of a generation
@@ -79,6 +81,8 @@ class Snapshot:
         self.valued: set[str] = set()  # columns of which every file is known to hold a value: queries find that out
         self._lock = threading.Lock()
         self._records: dict[str, pa.StructArray] = {}
+        self._sizes: dict[str, int] = {}  # of records, in bytes
+        self._rows_in_groups: Rows | None = None
         self._asking = threading.Lock()
         self._asked: dict[tuple[str, ...], Asked[Any]] = {}  # by columns, what others may wait for as well
         rows = self._rows([name for name in BASE.names if name in self._dataset.schema.names])
@@ -89,6 +93,8 @@ class Snapshot:
         self.row_counts = self._of_versions(rows["row_count"]).to_numpy(zero_copy_only=False)
         self.generations = self._largest(rows, "generation", 0)
         _refuse_values(keys, self.generations)
+        holds = pc.fill_null(rows["collected"], True) if self._place_of_row is not None and "collected" in rows.schema.names else None
+        self._holds = None if holds is None else holds.to_numpy()
         self.recorded = self._largest(rows, "collected", True)  # whether a file version was collected, or is but known to be there
         self.rows, self.parts = len(rows), len(self._dataset.files)  # and in how many files of the index they lie
         schema = pa.schema(table.schema().to_arrow())
@@ -168,10 +174,58 @@ class Snapshot:
         found = self._kept(wanted)
         if len(found) < len(wanted):
             found = self._read_in_time(wanted, most, until)
+        self._sizes |= {column: records.nbytes for column, records in found.items()}
         if most:
             self._records |= found
             MEMORY.used(self, [(column, records.nbytes) for column, records in found.items()], most)
         return {column: found[column] for column in wanted}
+
+    def fitting(self, columns: Iterable[str], most: int, until: float = math.inf) -> list[str]:
+        """Those of some indexes whose records take no more than `most` bytes together, the smallest first. until: as of `records`."""
+        wanted, left, found = list(columns), most, []
+        if not self._sizes.keys() >= set(wanted):
+            self._alone(lambda: self._estimate(wanted, most), until)
+        for column in sorted(wanted, key=lambda column: self._sizes[column]):
+            if self._sizes[column] <= left:
+                left -= self._sizes[column]
+                found.append(column)
+        return found
+
+    def _estimate(self, columns: Iterable[str], most: int) -> None:
+        for column in columns:
+            if column not in self._sizes:
+                files = self._dataset.get_fragments()
+                try:
+                    self._sizes[column] = sum(likely_bytes(file.open, column, most, file.metadata) for file in files)
+                except ValueError:
+                    self._sizes[column] = sys.maxsize
+
+    def rows_in_groups(self, until: float = math.inf) -> Rows:
+        """Where the rows lie. StoreError where that cannot be read any more, or not by then."""
+
+        def read() -> Rows:
+            return Rows(RowGroups(self._dataset), self._place_of_row, self._holds)
+
+        if self._rows_in_groups is None:
+            self._rows_in_groups = self._alone(read, until)
+        return self._rows_in_groups
+
+    def records_by_part(
+        self, fields: Fields, asked: npt.NDArray[np.bool_], most: int, until: float = math.inf
+    ) -> Iterator[tuple[Places, dict[str, pa.StructArray]]]:
+        """Some fields of the records of file versions that are asked for, some of these at a time: their places, and their records.
+
+        No more is in memory at once than `most` bytes, but a row group of each index. StoreError where they cannot be read any more, or not
+        by then.
+        """
+        rows = self.rows_in_groups(until)
+
+        def laid_out() -> list[Part]:
+            refuse_parts(self._location, self._dataset.files)
+            return list(rows.parts(fields, asked, most // 2))  # the other half while they are merged
+
+        for part in self._alone(laid_out, until):
+            yield part.versions, self._alone(partial(rows.records, part, fields, asked), until)
 
     def _kept(self, wanted: Iterable[str]) -> dict[str, pa.StructArray]:
         return {column: kept for column in wanted if (kept := self._records.get(column)) is not None}  # others may be let go meanwhile
@@ -200,12 +254,20 @@ class Snapshot:
             if asked is None or asked.has_failed:
                 asked = self._asked[key] = Asked(read)
         try:
-            return asked.answer(until)
-        except Late:
-            raise StoreError(f"records of the index at {self._location} have not come in the time in which files are chosen") from None
+            return self._answer(asked, until)
         finally:
             if not asked.is_running:
                 self._asked.pop(key, None)
+
+    def _alone(self, read: Callable[[], Read], until: float) -> Read:
+        """As `_in_time`, of what nobody else waits for."""
+        return self._reading(read) if until == math.inf else self._answer(Asked(partial(self._reading, read)), until)
+
+    def _answer(self, asked: Asked[Read], until: float) -> Read:
+        try:
+            return asked.answer(until)
+        except Late:
+            raise StoreError(f"records of the index at {self._location} have not come in the time in which files are chosen") from None
 
     def let_go(self, column: str) -> None:
         """Does not keep the records of an index any longer, nor what was made of them."""
@@ -231,8 +293,11 @@ class Snapshot:
         return rows.filter(pa.array(self.recorded))
 
     def _read(self, columns: list[str]) -> pa.Table:
+        return self._reading(lambda: self._rows(columns))
+
+    def _reading(self, read: Callable[[], Read]) -> Read:
         try:
-            return self._rows(columns)
+            return read()
         except (OSError, ValueError, pa.ArrowException) as error:
             cause = None if "://" in self._location else error
             raise StoreError(f"records of the index at {self._location} cannot be read ({self._shown(error)}); {ADVICE}") from cause
@@ -262,15 +327,7 @@ class Snapshot:
 
     def _of_versions(self, rows: pa.ChunkedArray) -> pa.Array:
         """From one value a row to one a file version: any that is not null."""
-        if rows.nbytes > _MOST_BYTES:
-            rows = rows.cast(_with_long_offsets(rows.type))
-        values = pa.concat_arrays(rows.chunks) if rows.num_chunks else pa.array([], rows.type)
-        if self._place_of_row is None:
-            return values
-        valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
-        winner = np.full(self.count, -1, dtype=np.int64)
-        winner[self._place_of_row[valid]] = valid
-        return values.take(pa.array(winner, mask=winner < 0))
+        return merged(rows, None, self._place_of_row, self.count)
 
 
 def said(table: DeltaTable) -> tuple[Any, ...]:
@@ -334,15 +391,6 @@ def _parts(strings: pa.ChunkedArray, more: int = 0) -> Iterator[bytes]:
         _, text = text_of(chunk)
         for start in range(0, len(text), 1 << 20):
             yield text[start : start + (1 << 20) + more].tobytes()
-
-
-def _with_long_offsets(type_: pa.DataType) -> pa.DataType:
-    """The type with room for more than 2 GB of values in an array."""
-    if pa.types.is_struct(type_):
-        return pa.struct([field.with_type(_with_long_offsets(field.type)) for field in type_])
-    if pa.types.is_list(type_):
-        return pa.large_list(type_.value_field.with_type(_with_long_offsets(type_.value_type)))
-    return {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(type_, type_)
 
 
 def defined(field: pa.Field) -> Definition:
