@@ -157,6 +157,7 @@ def test_records_that_failed_too_late_are_asked_for_again() -> None:
     snapshot._location = "s3://bucket/a"
     snapshot._lock, snapshot._asking = threading.Lock(), threading.Lock()
     snapshot._records, snapshot._asked, snapshot._place_of_row = {}, {}, None
+    snapshot._sizes, snapshot.count = {}, 1
     slow = threading.Event()
 
     def fails(columns: list[str]) -> pa.Table:

@@ -17,8 +17,8 @@ from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.store import FileKey, Snapshot
 from data_skip.store.definition import Definition
+from data_skip.store.paths import SUMMARIES
 from data_skip.store.reader import AS_PARQUET, BY_POSITION, SUPPORTED_FORMATS, may_lead_elsewhere
-from data_skip.store.snapshot import SUMMARIES
 
 _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")
 _WITH_SCHEMA = ("parquet", "orc", "avro", "geoparquet", "text")  # formats of which one file tells the columns

@@ -14,6 +14,7 @@ from data_skip.store.versions import Places
 
 Flags = npt.NDArray[np.bool_]
 Fields = Mapping[str, Sequence[str]]  # of the records of each index
+LEAST_PART = 1 << 24  # bytes: to read less at a time takes longer, and spares nothing that counts
 _MOST_BYTES = 1 << 30  # of records in one array: Arrow's usual lists, text and bytes end at 2 GB
 
 
@@ -40,7 +41,11 @@ class Rows:
         return found
 
     def parts(self, fields: Fields, asked: Flags, most: int) -> Iterator[Part]:
-        """The file versions that are asked for, so many at a time as take `most` bytes while they are read, but of a row group at least."""
+        """The file versions that are asked for, so many at a time as take `most` bytes while they are read.
+
+        But LEAST_PART at least, and a row group of each index.
+        """
+        most = max(most, LEAST_PART)
         spans = {
             group: (places.min(), places.max()) for group in range(self.groups.count) if len(places := self._asked_of(group, asked)[1])
         }

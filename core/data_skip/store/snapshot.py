@@ -25,10 +25,11 @@ from data_skip.store.guard import refuse_parts
 from data_skip.store.memory import MEMORY
 from data_skip.store.object_place import Asked, Late
 from data_skip.store.parts import Fields, Part, Rows, merged
+from data_skip.store.paths import SUMMARY, any_has, has_summary, refuse_values, texts
 from data_skip.store.row_groups import RowGroups
 from data_skip.store.sizes import likely_bytes, most_bytes, refuse_large
 from data_skip.store.versions import KEYS as KEY_NAMES
-from data_skip.store.versions import Places, distinct, packed, text_of
+from data_skip.store.versions import Places, distinct, packed
 
 LAYOUT = 1  # of the store; a store of a later layout is left alone
 LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
@@ -41,11 +42,6 @@ KEYS = [
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 _MOST_COMPANIONS = 100
 _MOST_ROWS = 1 << 27  # the JVM takes 80 million file versions
-_MOST_NUMBER = 1 << 62  # of a size, and of a generation
-SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the columns of Parquet before all others
-_SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
-# Of paths, which are escaped as in URIs.
-_OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
 Read = TypeVar("Read")
 ADVICE = "delete the folder and create the index again"
 
@@ -92,7 +88,7 @@ class Snapshot:
         self.sizes = keys["size"].to_numpy()
         self.row_counts = self._of_versions(rows["row_count"]).to_numpy(zero_copy_only=False)
         self.generations = self._largest(rows, "generation", 0)
-        _refuse_values(keys, self.generations)
+        refuse_values(keys, self.generations)
         holds = pc.fill_null(rows["collected"], True) if self._place_of_row is not None and "collected" in rows.schema.names else None
         self._holds = None if holds is None else holds.to_numpy()
         self.recorded = self._largest(rows, "collected", True)  # whether a file version was collected, or is but known to be there
@@ -132,12 +128,12 @@ class Snapshot:
         paths, there = self.keys()["path"], self.listed & (self.sizes > 0)
         if not there.all():
             paths = paths.filter(pa.array(there))
-        if _has_summary(paths):
-            paths = paths.filter(pc.invert(pc.match_substring_regex(paths, _SUMMARY)))
-        partitioned = _any_has(paths, b"=") and pc.any(pc.match_substring_regex(paths, "=.*/")).as_py()
-        if not recursive and not partitioned and _any_has(paths, b"/"):
+        if has_summary(paths):
+            paths = paths.filter(pc.invert(pc.match_substring_regex(paths, SUMMARY)))
+        partitioned = any_has(paths, b"=") and pc.any(pc.match_substring_regex(paths, "=.*/")).as_py()
+        if not recursive and not partitioned and any_has(paths, b"/"):
             paths = paths.filter(pc.invert(pc.match_substring(paths, "/")))
-        if not _any_has(paths, b"%") and all(part.isascii() for part in _parts(paths)):
+        if not any_has(paths, b"%") and all(part.isascii() for part in texts(paths)):
             return pc.min(paths).as_py()
         return min(paths.to_pylist(), key=lambda path: unquote(path).encode("utf-16-be"), default=None)  # as Java compares names
 
@@ -149,7 +145,7 @@ class Snapshot:
     @property
     def has_summary(self) -> bool:
         """Whether one of the listed files, in whatever folder, is a summary of the columns of all."""
-        return _has_summary(self.keys()["path"].filter(pa.array(self.listed)))
+        return has_summary(self.keys()["path"].filter(pa.array(self.listed)))
 
     def keys(self, until: float = math.inf) -> pa.Table:
         """The path, size and modification time of each file version. StoreError where they cannot be read (any more), or not by then."""
@@ -215,8 +211,8 @@ class Snapshot:
     ) -> Iterator[tuple[Places, dict[str, pa.StructArray]]]:
         """Some fields of the records of file versions that are asked for, some of these at a time: their places, and their records.
 
-        No more is in memory at once than `most` bytes, but a row group of each index. StoreError where they cannot be read any more, or not
-        by then.
+        No more is in memory at once than `most` bytes, but some megabytes, and a row group of each index. StoreError where they cannot be
+        read any more, or not by then.
         """
         rows = self.rows_in_groups(until)
 
@@ -345,52 +341,6 @@ def _refuse_types(schema: pa.Schema) -> None:
 def declared(schema: pa.Schema) -> dict[str, pa.Field]:
     """The columns of indexes, by their names, as they were declared."""
     return {field.name: field for field in schema if DEFINITION in (field.metadata or {})}
-
-
-def _refuse_values(keys: pa.Table, generations: npt.NDArray[np.int64]) -> None:
-    """ValueError for file versions that no table has: outside of its root, or of sizes and generations that do not add up."""
-    paths, sizes = keys["path"], keys["size"].to_numpy()
-    if any(map(_may_lead_outside, paths.chunks)):  # a first look, which takes a tenth of the second
-        outside = paths.filter(pc.match_substring_regex(paths, _OUTSIDE))
-        if len(outside):
-            raise ValueError(f"it has a record of {outside[0].as_py()!r}, which is no path below the root of a table")
-    if len(sizes) and (sizes.min() < 0 or sizes.astype(float).sum() > _MOST_NUMBER):
-        raise ValueError(f"it has a record of a file of {sizes.min():,} to {sizes.max():,} bytes")
-    if len(generations) and (generations.min() < 0 or generations.max() > _MOST_NUMBER):
-        raise ValueError(f"it has a file version of generation {generations.min():,} or {generations.max():,}")
-
-
-def _may_lead_outside(paths: pa.Array) -> bool:
-    """Whether some path has a slash beside a slash or a dot, begins with one, is a dot or two, or has an escape of these, or of NUL."""
-    starts, text = text_of(paths)
-    letters = np.frombuffer(text, dtype=np.uint8)
-    slashes, escapes = np.flatnonzero(letters == ord("/")), np.flatnonzero(letters == ord("%"))
-    after = [letters[np.minimum(places, len(letters) - 1)] for places in (slashes + 1, escapes + 1, escapes + 2)]
-    beside = np.concatenate([letters[np.maximum(slashes - 1, 0)], after[0]])
-    codes = after[1].astype(int) << 8 | after[2]
-    short = np.diff(starts) <= 2
-    return bool(
-        np.isin(beside, (ord("/"), ord("."))).any()
-        or np.isin(codes, [int.from_bytes(code, "big") for code in (b"2e", b"2E", b"2f", b"2F", b"00")]).any()
-        or (len(letters) and (letters.min() == 0 or (letters[starts[:-1][np.diff(starts) > 0]] == ord("/")).any()))
-        or (short.any() and pc.any(pc.is_in(paths.filter(pa.array(short)), pa.array([".", ".."], paths.type))).as_py())
-    )
-
-
-def _has_summary(paths: pa.ChunkedArray) -> bool:
-    return _any_has(paths, b"_metadata") and bool(pc.any(pc.match_substring_regex(paths, _SUMMARY)).as_py())
-
-
-def _any_has(strings: pa.ChunkedArray, word: bytes) -> bool:
-    return any(word in part for part in _parts(strings, len(word) - 1))
-
-
-def _parts(strings: pa.ChunkedArray, more: int = 0) -> Iterator[bytes]:
-    """All characters of some strings, a million and some more at a time: to look through them so takes less than to ask of each."""
-    for chunk in strings.chunks:
-        _, text = text_of(chunk)
-        for start in range(0, len(text), 1 << 20):
-            yield text[start : start + (1 << 20) + more].tobytes()
 
 
 def defined(field: pa.Field) -> Definition:

@@ -1,0 +1,65 @@
+"""The paths of the file versions of an index, which are escaped as in URIs: looked through as text, no Python object a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from data_skip.store.versions import text_of
+
+SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the columns of Parquet before all others
+SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
+_OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
+_MOST_NUMBER = 1 << 62  # of a size, and of a generation
+
+
+def refuse_values(keys: pa.Table, generations: npt.NDArray[np.int64]) -> None:
+    """ValueError for file versions that no table has: outside of its root, or of sizes and generations that do not add up."""
+    paths, sizes = keys["path"], keys["size"].to_numpy()
+    if any(map(_may_lead_outside, paths.chunks)):  # a first look, which takes a tenth of the second
+        outside = paths.filter(pc.match_substring_regex(paths, _OUTSIDE))
+        if len(outside):
+            raise ValueError(f"it has a record of {outside[0].as_py()!r}, which is no path below the root of a table")
+    if len(sizes) and (sizes.min() < 0 or sizes.astype(float).sum() > _MOST_NUMBER):
+        raise ValueError(f"it has a record of a file of {sizes.min():,} to {sizes.max():,} bytes")
+    if len(generations) and (generations.min() < 0 or generations.max() > _MOST_NUMBER):
+        raise ValueError(f"it has a file version of generation {generations.min():,} or {generations.max():,}")
+
+
+def _may_lead_outside(paths: pa.Array) -> bool:
+    """Whether some path has a slash beside a slash or a dot, begins with one, is a dot or two, or has an escape of these, or of NUL."""
+    starts, text = text_of(paths)
+    letters = np.frombuffer(text, dtype=np.uint8)
+    slashes, escapes = np.flatnonzero(letters == ord("/")), np.flatnonzero(letters == ord("%"))
+    after = [letters[np.minimum(places, len(letters) - 1)] for places in (slashes + 1, escapes + 1, escapes + 2)]
+    beside = np.concatenate([letters[np.maximum(slashes - 1, 0)], after[0]])
+    codes = after[1].astype(int) << 8 | after[2]
+    short = np.diff(starts) <= 2
+    return bool(
+        np.isin(beside, (ord("/"), ord("."))).any()
+        or np.isin(codes, [int.from_bytes(code, "big") for code in (b"2e", b"2E", b"2f", b"2F", b"00")]).any()
+        or (len(letters) and (letters.min() == 0 or (letters[starts[:-1][np.diff(starts) > 0]] == ord("/")).any()))
+        or (short.any() and pc.any(pc.is_in(paths.filter(pa.array(short)), pa.array([".", ".."], paths.type))).as_py())
+    )
+
+
+def has_summary(paths: pa.ChunkedArray) -> bool:
+    """Whether one of the files is a summary of the columns of all."""
+    return any_has(paths, b"_metadata") and bool(pc.any(pc.match_substring_regex(paths, SUMMARY)).as_py())
+
+
+def any_has(strings: pa.ChunkedArray, word: bytes) -> bool:
+    """Whether some characters are in one of the strings, or where two of them meet."""
+    return any(word in part for part in texts(strings, len(word) - 1))
+
+
+def texts(strings: pa.ChunkedArray, more: int = 0) -> Iterator[bytes]:
+    """All characters of some strings, a million and some more at a time: to look through them so takes less than to ask of each."""
+    for chunk in strings.chunks:
+        _, text = text_of(chunk)
+        for start in range(0, len(text), 1 << 20):
+            yield text[start : start + (1 << 20) + more].tobytes()
