@@ -31,33 +31,42 @@ _CHUNK = 1 << 15  # points at a time: their arrays stay in the processor's cache
 _MARGIN = 1e-9  # degrees, a tenth of a millimetre: points are put into cells with an error below 1e-13
 
 
-def ids_of_points(lats: Floats, lngs: Floats) -> Ids:
-    """The ids of the cells of level 30 that points in degrees lie in; |lat| <= 90, |lng| <= 180."""
+def ids_of_points(lats: Floats, lngs: Floats, level: int = MAX_LEVEL) -> Ids:
+    """The ids of the cells of a level that points in degrees lie in; |lat| <= 90, |lng| <= 180."""
     ids = np.empty(len(lats), dtype=np.uint64)
     for start in range(0, len(lats), _CHUNK):
         chunk = slice(start, start + _CHUNK)
-        ids[chunk] = _ids(np.radians(lats[chunk]), np.radians(lngs[chunk]))
+        ids[chunk] = _ids(np.radians(lats[chunk]), np.radians(lngs[chunk]), level)
     return ids
 
 
-def _ids(phi: Floats, theta: Floats) -> Ids:
+def _ids(phi: Floats, theta: Floats, level: int) -> Ids:
     cos_phi = np.cos(phi)
-    xyz = np.stack([np.cos(theta) * cos_phi, np.sin(theta) * cos_phi, np.sin(phi)])
-    x, y, z = np.abs(xyz)
-    axis = np.where(x > y, np.where(x > z, 0, 2), np.where(y > z, 1, 2))
-    face = axis + 3 * (np.take_along_axis(xyz, axis[None], 0)[0] < 0)
-    u, v = _face_coordinates(face, xyz)
-    return _ids_on_face(face, _place(u), _place(v))
-
-
-def _face_coordinates(face: Integers, xyz: Floats) -> tuple[Floats, Floats]:
-    """Where the lines from the centre through points pierce the cube's faces."""
-    x, y, z = xyz
-    u, v = np.empty_like(x), np.empty_like(x)
-    for number, (a, b, c) in enumerate([(y, z, x), (-x, z, y), (-x, -y, z), (z, y, x), (z, -x, y), (-y, -x, z)]):
+    xyz = np.cos(theta) * cos_phi, np.sin(theta) * cos_phi, np.sin(phi)
+    face = _faces_of(*xyz)
+    first = int(face[0])
+    if (face == first).all():  # as those of most files are
+        u, v = _face_coordinates(first, *xyz)
+        return _ids_on_face(face, _place(u), _place(v), level)
+    u, v = np.empty_like(phi), np.empty_like(phi)
+    for number in range(6):
         on = face == number
-        u[on], v[on] = a[on] / c[on], b[on] / c[on]
-    return u, v
+        u[on], v[on] = _face_coordinates(number, *(part[on] for part in xyz))
+    return _ids_on_face(face, _place(u), _place(v), level)
+
+
+def _faces_of(x: Floats, y: Floats, z: Floats) -> Integers:
+    wide, deep, high = np.abs(x), np.abs(y), np.abs(z)
+    top = np.maximum(wide, deep) <= high
+    on_x = wide > deep
+    axis = np.where(top, 2, ~on_x)
+    return axis + 3 * (np.where(top, z, np.where(on_x, x, y)) < 0)
+
+
+def _face_coordinates(face: int, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """Where the lines from the centre through points pierce a face of the cube."""
+    a, b, c = ((y, z, x), (-x, z, y), (-x, -y, z), (z, y, x), (z, -x, y), (-y, -x, z))[face]
+    return a / c, b / c
 
 
 def _place(u: Floats) -> Integers:
@@ -67,16 +76,17 @@ def _place(u: Floats) -> Integers:
     return np.clip(np.floor(side * np.where(u >= 0, root, 1 - root)), 0, side - 1).astype(np.int64)
 
 
-def _ids_on_face(face: Integers, i: Integers, j: Integers) -> Ids:
+def _ids_on_face(face: Integers, i: Integers, j: Integers, level: int) -> Ids:
     table = _four_levels()
     position = np.zeros_like(face)
     orientation = face & _SWAP
-    for shift in range(28, -1, -4):  # 32 bits, of which the first two are zero: they lead to position 0 and back to the orientation
+    last = (MAX_LEVEL - level) // 4 * 4  # of the bits below, none tells of the level
+    for shift in range(28, last - 1, -4):  # 32 bits, of which the first two are zero: they lead to position 0 and back to the orientation
         found = table[(orientation << 8) | (((i >> shift) & 15) << 4) | ((j >> shift) & 15)]
         position = (position << 8) | (found >> 2)
         orientation = found & 3
-    ids: Ids = (((face << 60) | position).astype(np.uint64) << np.uint64(1)) | np.uint64(1)
-    return ids
+    leaves: Ids = (((face << 60) | (position << (2 * last))).astype(np.uint64) << np.uint64(1)) | np.uint64(1)
+    return parents(leaves, level)
 
 
 @cache

@@ -12,10 +12,11 @@ import numpy as np
 import shapely
 
 from data_skip.plugin import ascending
-from geo_skip.cells import MAX_LEVEL, Ids, faces, lowest_bit, parents, ranges
+from geo_skip.cells import MAX_LEVEL, Floats, Ids, faces, ids_of_points, lowest_bit, ranges
 from geo_skip.geometry import Boxes, Mask, Shapes, bounds, widened
 
 _FACE_BITS = 61
+_SAMPLE = 1 << 13  # points that choose the level at which all are looked at
 
 
 class BoxQuestion(Protocol):
@@ -65,13 +66,21 @@ class Touching:
         return np.zeros(len(boxes), dtype=bool)
 
 
-def cells_of_points(leaves: Ids, finest: int, most: int) -> Ids:
-    """The cells of a level in which points lie; of a coarser one where these are more than `most`."""
-    found = ascending(parents(leaves, finest))
+def cells_of_points(lats: Floats, lngs: Floats, finest: int, most: int) -> Ids:
+    """The cells of a level in which points in degrees lie; of a coarser one where these are more than `most`."""
+    some = slice(None, None, len(lats) // _SAMPLE + 1)
+    level, _ = _no_more(ids_of_points(lats[some], lngs[some], finest), finest, most)  # some cannot lie in more cells than all
+    return _no_more(ids_of_points(lats, lngs, level), level, most)[1]
+
+
+def _no_more(ids: Ids, level: int, most: int) -> tuple[int, Ids]:
+    """The cells of a level, each once; or of the finest level of which no more than `most` hold them; and that level."""
+    bits = np.uint64(2 * (MAX_LEVEL - level) + 1)  # below the number of the cell on its level
+    found = ascending(ids >> bits)
     while len(found) > most:
-        finest -= 1
-        found = ascending(parents(found, finest))
-    return found
+        level, bits = level - 1, bits + np.uint64(2)
+        found = ascending(found >> np.uint64(2))
+    return level, (found << bits) | np.uint64(1 << (2 * (MAX_LEVEL - level)))
 
 
 def normalized(ids: Ids) -> Ids:

@@ -23,7 +23,7 @@ from geo_skip.splitting import covering, thinned
 
 SIDES = ("min_x", "min_y", "max_x", "max_y")
 _IN_FLIGHT = 32  # boxes of a record that is still being merged: the best few of a file are known only at its end
-_TOO_MANY = 1024  # of them: only then are they chosen anew, which takes longer than to find those of a batch
+_TOO_MANY = 1 << 11  # of them: only then are they chosen anew, which takes longer than to find those of a batch
 
 
 class GeoBox(PlaceIndex):

@@ -111,19 +111,26 @@ class Places:
 def points(lats: pa.Array, lngs: pa.Array, limits: Limits) -> Places:
     """The points of a batch. Rows with two NULLs are left out."""
     (y, y_null), (x, x_null) = _doubles(lats), _doubles(lngs)
-    there = ~(y_null | x_null)
-    usual = there & (np.abs(x) <= limits[0]) & (np.abs(y) <= limits[1])
-    odd = int(np.count_nonzero(there)) - int(np.count_nonzero(usual))
-    if not usual.all():
+    half_null = odd = 0
+    if lats.null_count or lngs.null_count or not (_all_within(x, limits[0]) and _all_within(y, limits[1])):
+        there = ~(y_null | x_null)
+        usual = there & (np.abs(x) <= limits[0]) & (np.abs(y) <= limits[1])
+        half_null, odd = int((y_null ^ x_null).sum()), int(np.count_nonzero(there)) - int(np.count_nonzero(usual))
         x, y = x[usual], y[usual]
-    return Places(np.stack([x, y, x, y]).T, None, half_null=int((y_null ^ x_null).sum()), empty=0, odd=odd, invalid=0)
+    return Places(np.stack([x, y, x, y]).T, None, half_null=half_null, empty=0, odd=odd, invalid=0)
+
+
+def _all_within(numbers: npt.NDArray[np.float64], limit: float) -> bool:
+    """Whether all numbers are within a limit; not where one is NaN."""
+    return not len(numbers) or bool(numbers.min() >= -limit and numbers.max() <= limit)
 
 
 def _doubles(array: pa.Array) -> tuple[npt.NDArray[np.float64], Mask]:
     """The numbers of an array as doubles, and which of them are NULL. Large integers, and decimals, are off by `ROUNDING` at most."""
-    nulls = array.is_null().to_numpy(zero_copy_only=False)
     numbers = array.cast(pa.float64(), safe=False)
-    return numbers.fill_null(0).to_numpy(zero_copy_only=False), nulls
+    if not array.null_count:
+        return numbers.to_numpy(), np.zeros(len(array), dtype=bool)
+    return numbers.fill_null(0).to_numpy(zero_copy_only=False), array.is_null().to_numpy(zero_copy_only=False)
 
 
 def shapes(array: pa.Array, limits: Limits) -> Places:

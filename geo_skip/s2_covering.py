@@ -13,7 +13,7 @@ from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
 from data_skip.index import BoundIndex, Record
 from data_skip.plugin import owners
-from geo_skip.cells import MAX_LEVEL, Ids, ids_of_points
+from geo_skip.cells import MAX_LEVEL, Ids
 from geo_skip.covering import Touching, as_ids, as_signed, cells_of_points, cells_where, fewer, meeting, normalized
 from geo_skip.geometry import Places
 from geo_skip.places import COUNTS, PlaceIndex, asked_of, or_elsewhere
@@ -46,7 +46,7 @@ class S2Covering(PlaceIndex):
     def kept(self, places: Places) -> Record:
         if places.shapes is None:
             x, y = places.boxes[:, 0], places.boxes[:, 1]
-            cells = cells_of_points(ids_of_points(y, x), self.max_level, _IN_FLIGHT)
+            cells = cells_of_points(y, x, self.max_level, _IN_FLIGHT)
         else:
             cells = cells_where(Touching(places.shapes), self.max_level, _IN_FLIGHT)
         return {"cells": as_signed(cells)}

@@ -24,21 +24,24 @@ def thinned(boxes: Boxes) -> Boxes:
     if len(boxes) <= _CELLS:
         return boxes
     cells = np.zeros(len(boxes), dtype=np.int64)
+    sides = [np.ascontiguousarray(boxes[:, side]) for side in range(4)]
     for axis in (0, 1):
         with np.errstate(over="ignore", invalid="ignore"):
-            centres = boxes[:, axis] + boxes[:, axis + 2]
+            centres = sides[axis] + sides[axis + 2]
             low = centres.min()
             step = (centres.max() - low) / _CELLS
         if not np.isfinite(step):
             return boxes
         centres -= low
-        places = (centres / (step if step > 0 else 1.0)).astype(np.int64)
-        cells = cells * _CELLS + np.minimum(places, _CELLS - 1, out=places)
-    hulls = np.full((_CELLS * _CELLS, 4), np.inf)
-    hulls[:, 2:] = -np.inf
-    for side, extreme in enumerate((np.minimum, np.minimum, np.maximum, np.maximum)):
-        extreme.at(hulls[:, side], cells, boxes[:, side])
-    return hulls[np.bincount(cells, minlength=len(hulls)) > 0]
+        centres /= step if step > 0 else 1.0
+        places = centres.astype(np.int64)
+        cells *= _CELLS
+        cells += np.minimum(places, _CELLS - 1, out=places)
+    hulls = np.full((4, _CELLS * _CELLS), np.inf)  # a row a side: numpy is ten times as fast where numbers lie side by side
+    hulls[2:] = -np.inf
+    for hull_side, side, extreme in zip(hulls, sides, (np.minimum, np.minimum, np.maximum, np.maximum), strict=True):
+        extreme.at(hull_side, cells, side)
+    return hulls.T[np.bincount(cells, minlength=_CELLS * _CELLS) > 0]
 
 
 def covering(boxes: Boxes, most: int) -> Boxes:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from itertools import permutations
 from math import copysign, isnan, nan
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from data_skip.indexes.distinct import any_of_list, distinct, merged_lists
+from data_skip.indexes.distinct import any_of_list, ascending, distinct, merged_lists
 
 
 def test_distinct_leaves_nulls_out() -> None:
@@ -87,3 +91,18 @@ def test_any_of_list_sees_each_zero() -> None:
     lists = pa.array([[0.0], [-0.0], [1.0, -0.0]], pa.list_(pa.float64()))
     negative = lambda values: pa.array([copysign(1, v) < 0 for v in values.to_pylist()])  # noqa: E731
     assert any_of_list(lists, negative).to_pylist() == [False, True, True]
+
+
+@pytest.mark.parametrize("type_", [np.int8, np.int32, np.int64, np.uint64, np.float64])
+@given(data=st.data())
+def test_ascending_is_each_value_once_in_order(type_: type[np.number[Any]], data: st.DataObject) -> None:
+    """Close ones, which are marked, and others, which are sorted, at both ends of what the type holds."""
+    if type_ is np.float64:
+        numbers: list[Any] = data.draw(st.lists(st.floats(allow_nan=False)))
+    else:
+        low, high = int(np.iinfo(type_).min), int(np.iinfo(type_).max)
+        near = st.integers(0, 60)
+        anywhere = data.draw(st.sampled_from([near.map(lambda n: low + n), near.map(lambda n: high - n), near, st.integers(low, high)]))
+        numbers = data.draw(st.lists(anywhere, max_size=60))
+    found = ascending(np.array(numbers, dtype=type_))
+    assert found.dtype == type_ and found.tolist() == sorted(set(numbers))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
 import s2sphere
 
+from geo_skip import covering
 from geo_skip.cells import MAX_LEVEL, Cells, Floats, Ids, faces, ids_of_points, parents, ranges
 from geo_skip.covering import as_ids, as_signed, cells_of_points, cells_where, fewer, meeting, normalized
 from geo_skip.geometry import Boxes, Mask
@@ -130,10 +132,8 @@ def test_few_cells_hold_all_the_cells() -> None:
     for most in (1, 4, 16, 100):
         lats, lngs = on_earth(3, seed=most)
         spots = random.integers(0, 3, 2000)
-        ids = ids_of_points(
-            np.clip(lats[spots] + random.normal(size=2000), -90, 90), np.clip(lngs[spots] + random.normal(size=2000), -180, 180)
-        )
-        cells = cells_of_points(ids, 20, 1000)
+        lats, lngs = (np.clip(side[spots] + random.normal(size=2000), -limit, limit) for side, limit in ((lats, 90), (lngs, 180)))
+        ids, cells = ids_of_points(lats, lngs), cells_of_points(lats, lngs, 20, 1000)
         few = fewer(cells, most)
         assert len(few) <= max(most, 6)
         starts, ends = ranges(few)
@@ -150,3 +150,24 @@ def test_normalized() -> None:
     assert normalized(np.concatenate([face.ids, four.ids])).tolist() == face.ids.tolist()  # those below another go
     assert normalized(np.empty(0, dtype=np.uint64)).tolist() == []
     assert fewer(np.empty(0, dtype=np.uint64), 4).tolist() == []
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3, 10, 18, 29, 30])
+def test_ids_of_a_level_are_the_parents_of_those_of_the_finest(level: int) -> None:
+    lats, lngs = on_earth(5_000, seed=level)
+    special = [np.array(side) for side in zip(*SPECIAL, strict=True)]
+    for a, b in ((lats, lngs), special, (lats / 100, lngs / 100)):  # the last on one face
+        assert ids_of_points(a, b, level).tolist() == parents(ids_of_points(a, b), level).tolist()
+
+
+@pytest.mark.parametrize("most", [6, 50, 100_000])
+@pytest.mark.parametrize("finest", [0, 7, 18, 30])
+@pytest.mark.parametrize("extent", [0.0, 1e-6, 0.5, 1.0])
+def test_cells_of_points_are_those_of_the_finest_level_with_so_few(most: int, finest: int, extent: float, monkeypatch: Any) -> None:
+    monkeypatch.setattr(covering, "_SAMPLE", 100)
+    lats, lngs = (side * extent for side in on_earth(3_000, seed=most))
+    leaves, level = ids_of_points(lats, lngs), finest
+    while len(expected := np.unique(parents(leaves, level))) > most:
+        level -= 1
+    assert cells_of_points(lats, lngs, finest, most).tolist() == expected.tolist()
+    assert not len(cells_of_points(lats[:0], lngs[:0], finest, most))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from data_skip import MinMax
 from geo_skip import GeoBox, recipe
 from geo_skip.geo_box import boxes_of
+from geo_skip.geometry import points
 from geo_skip.splitting import covering, hull, thinned
 from tests.support import Lake
+
+COORDINATE = st.none() | st.floats() | st.floats(-90.0, 90.0) | st.sampled_from([90.0, 180.0, -180.0, 180.5])
 
 
 def two_spots(lake: Lake) -> None:
@@ -95,3 +101,14 @@ def test_recipe(lake: Lake) -> None:
     assert recipe("geom", boxes=2) == [GeoBox("geom", boxes=2)]
     with pytest.raises(ValueError, match="takes a geometry, or"):
         recipe("a", "b", "c")
+
+
+@given(st.lists(st.tuples(COORDINATE, COORDINATE), min_size=1))
+def test_points_are_told_as_one_by_one(rows: list[tuple[float | None, float | None]]) -> None:
+    """Points that are all usual are not looked at one by one; others are, to the same end."""
+    lats, lngs = (pa.array(side, pa.float64()) for side in zip(*rows, strict=True))
+    there = [(lat, lng) for lat, lng in rows if lat is not None and lng is not None]
+    usual = [(lng, lat) for lat, lng in there if abs(lat) <= 90 and abs(lng) <= 180]
+    found = points(lats, lngs, (180.0, 90.0))
+    assert found.boxes.tolist() == [[*place, *place] for place in usual] and found.odd == len(there) - len(usual)
+    assert found.half_null == sum((lat is None) != (lng is None) for lat, lng in rows)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from decimal import Decimal
+from functools import reduce
+from itertools import pairwise
 from random import Random
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from data_skip import GapList, MinMax
+from data_skip.indexes import gap_list
 from data_skip.testing import check_index
 from tests.support import Lake
 
@@ -152,3 +159,29 @@ def test_text_is_sound() -> None:
     predicates = ["s = 'm'", "s LIKE 'ab%'", "s > 'y'", "s IN ('', 'n')", "s IS NULL", "NOT (s LIKE 'a%')", "s >= '\uff21'"]
     checked = check_index(GapList("s", gaps=1), [{"s": word} for word in words], [*predicates, "s = 'zz' OR s < 'a'"])
     assert all(checked.skipped[predicate] for predicate in predicates), str(checked)
+
+
+NUMBERS = st.one_of(
+    st.lists(st.integers(-50, 50), min_size=1),
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1),
+    st.lists(st.floats(allow_nan=False), min_size=1),
+)
+
+
+@given(NUMBERS, st.data())
+def test_runs_of_numbers_are_merged_as_those_of_all_else(numbers: list[Any], data: st.DataObject) -> None:
+    """Numbers are merged by numpy: the runs are those that are found one by one, and hold every value."""
+    type_ = pa.int64() if isinstance(numbers[0], int) else pa.float64()
+    index = GapList("x", gaps=data.draw(st.integers(1, 3)))
+    parts = [part for part in np.array_split(pa.array(numbers, type_).to_numpy(), data.draw(st.integers(1, 4))) if len(part)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gap_list, "_IN_FLIGHT", 8)
+        records = [index.collect(pa.array(part, type_)) for part in parts]
+        merged = reduce(index.merge, records)
+        if len(records) == 2:
+            slow = sorted(run for record in records for run in zip(record["starts"], record["ends"], strict=True))
+            assert {**merged, **index._fields(slow)} == merged
+    runs = list(zip(merged["starts"], merged["ends"], strict=True))
+    assert all(any(start <= number <= end for start, end in runs) for number in numbers)
+    assert all(left[1] < right[0] for left, right in pairwise(runs))
+    assert {value for run in runs for value in run} <= set(numbers) and merged["value_count"] == len(numbers)

@@ -192,10 +192,12 @@ class _Known:
 def _cuts(arrays: Collection[pa.Array]) -> list[int]:
     """Where to cut arrays of equal length, so that no part takes much more than `_BYTES` once it is without dictionaries."""
     rows = len(next(iter(arrays), ()))
+    encoded = [array for array in arrays if pa.types.is_dictionary(array.type)]
+    if not encoded:
+        return sorted({0, rows})
     sizes = np.zeros(rows, dtype=np.int64)
-    for array in arrays:
-        if pa.types.is_dictionary(array.type):
-            sizes += pc.binary_length(array.dictionary).take(array.indices).fill_null(0).to_numpy()
+    for array in encoded:
+        sizes += pc.binary_length(array.dictionary).take(array.indices).fill_null(0).to_numpy()
     ends = sizes.cumsum()
     whole = int(ends[-1]) if rows else 0
     return sorted({0, rows, *np.searchsorted(ends, np.arange(_BYTES, whole, _BYTES)).tolist()})

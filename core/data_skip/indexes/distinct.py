@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 
 Number = TypeVar("Number", bound=np.generic)
 _TRIED = 4  # times the limit: so many values are looked at before all are
+_MOST_PLACES = 8  # a value: so many bytes are worth not to sort whole numbers
+_PLACES = {4: np.uint32, 8: np.int64}  # how differences of so many bytes are read as places
 _BITS = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 
 
@@ -35,6 +37,13 @@ def unique(array: pa.Array) -> pa.Array:
 
 def ascending(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """The distinct values of an array without NaN, in ascending order: what np.unique took a hundredth of the time for before it hashed."""
+    if len(values) and values.dtype in (np.int32, np.int64, np.uint64):
+        low = values.min()
+        width = int(values.max()) - int(low)
+        if width < _MOST_PLACES * len(values):  # numbers that lie close are marked, not sorted
+            found = np.zeros(width + 1, dtype=bool)
+            found[(values - low).view(_PLACES[values.itemsize])] = True
+            return np.flatnonzero(found).astype(values.dtype) + low
     ordered = np.sort(values)
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])

@@ -22,6 +22,7 @@ from data_skip.proofs.overlap import any_run_meets
 from data_skip.proofs.satisfying import jointly_satisfying, speak_of
 from data_skip.proofs.value_set import ValueSet, after_bytes, after_prefix
 
+Numbers: TypeAlias = npt.NDArray[Any]
 Run: TypeAlias = tuple[Any, Any]  # the smallest and the largest of some neighbouring values
 _IN_FLIGHT = 1024  # runs of a record that is still being merged: the widest gaps of a file are known only at its end
 
@@ -48,12 +49,17 @@ class GapList(Index):
     def collect(self, *values: pa.Array) -> Record:
         array, counts = counted(values[0])
         if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-            return {**_around_gaps(ascending(array.drop_null().to_numpy()), self._in_flight), **counts}
+            ordered = ascending(array.drop_null().to_numpy())
+            return {**_around_gaps(ordered, ordered, self._in_flight), **counts}
         return {**self._fields(map(_bounds, sorted(array.drop_null().unique().to_pylist()))), **counts}
 
     def merge(self, a: Record, b: Record) -> Record:
-        runs = (run for record in (a, b) for run in zip(record["starts"], record["ends"], strict=True))
-        return {**self._fields(sorted(runs)), **{name: a[name] + b[name] for name in COUNTS}}
+        starts, ends = a["starts"] + b["starts"], a["ends"] + b["ends"]
+        if starts and type(starts[0]) in (int, float):
+            runs = _around_gaps(*_disjoint(starts, ends), self._in_flight)
+        else:
+            runs = self._fields(sorted(zip(starts, ends, strict=True)))
+        return {**runs, **{name: a[name] + b[name] for name in COUNTS}}
 
     def finish(self, record: Record) -> Record:
         runs = _narrowed(list(zip(record["starts"], record["ends"], strict=True)), self.gaps)
@@ -71,15 +77,22 @@ def _columns(runs: list[Run]) -> Record:
     return {"starts": [start for start, _ in runs], "ends": [end for _, end in runs]}
 
 
-def _around_gaps(values: npt.NDArray[np.generic], gaps: int) -> Record:
-    """The runs around the widest gaps of ascending numbers, as `_narrowed` has them."""
-    firsts = lasts = np.arange(len(values))
-    if len(values) > gaps + 1:
-        wide = values.astype(np.float64)
+def _around_gaps(starts: Numbers, ends: Numbers, gaps: int) -> Record:
+    """The runs around the widest gaps of disjoint runs of numbers in ascending order, as `_narrowed` has them."""
+    if len(starts) > gaps + 1:
         with np.errstate(over="ignore", invalid="ignore"):
-            widest = np.sort(np.argpartition(np.diff(wide), -gaps)[-gaps:])
-        firsts, lasts = np.concatenate([[0], widest + 1]), np.concatenate([widest, [len(values) - 1]])
-    return {"starts": values[firsts].tolist(), "ends": values[lasts].tolist()}
+            widths = starts[1:].astype(np.float64) - ends[:-1].astype(np.float64)
+        widest = np.sort(np.argpartition(widths, -gaps)[-gaps:])
+        starts, ends = starts[np.concatenate([[0], widest + 1])], ends[np.concatenate([widest, [len(ends) - 1]])]
+    return {"starts": starts.tolist(), "ends": ends.tolist()}
+
+
+def _disjoint(starts: list[Any], ends: list[Any]) -> tuple[Numbers, Numbers]:
+    """Runs of numbers in whatever order, as `_joined` has them."""
+    order = np.argsort(low := np.array(starts), kind="stable")
+    low, reach = low[order], np.maximum.accumulate(np.array(ends)[order])
+    apart = np.flatnonzero(low[1:] > reach[:-1])
+    return low[np.concatenate([[0], apart + 1])], reach[np.concatenate([apart, [len(reach) - 1]])]
 
 
 def _bounds(value: Any) -> Run:

@@ -96,7 +96,7 @@ def counted(array: pa.Array) -> tuple[pa.Array, Record]:
     if pa.types.is_floating(array.type):
         is_nan = pc.is_nan(array)
         nans = pc.sum(is_nan).as_py() or 0
-        array = pc.if_else(is_nan, None, array)
+        array = pc.if_else(is_nan, None, array) if nans else array
     return array, {"value_count": len(array) - nulls - nans, "null_count": nulls, "nan_count": nans}
 
 
