@@ -236,6 +236,11 @@ def named(*path: str) -> Column:
     return F.col(".".join("`" + name.replace("`", "``") + "`" for name in path))
 
 
+def told_number(number: int, flags: int) -> int:
+    """What `told_of` tells of each row of a file of that number."""
+    return number << _FLAGS | flags
+
+
 def told_of(frame: DataFrame, number: str, malformed: str | None, undated: Column | None, held: Sequence[Column]) -> list[Column]:
     """The numbers that are told of each row, of a DataFrame that reads files.
 

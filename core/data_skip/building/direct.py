@@ -69,7 +69,7 @@ def read(
     parts = [part for file in seen for part in _cut(file, cores if len(files) < 4 * cores else 1)]
     if not parts:
         return [], "it lies where tasks cannot read it themselves"
-    tasks = _tasks(parts, max(cores, sum(file.size for file in files) // _TASK))
+    tasks = tasks_of(parts, cores)
     try:
         told = spark.sparkContext.parallelize(tasks, len(tasks)).mapPartitions(_reader(asked, remote)).collect()
     except SPARK_ERRORS as error:
@@ -97,8 +97,9 @@ def _cut(file: Part, most: int) -> list[Part]:
     return [Part(file.number, file.uri, file.size, file.modified, place, count) for place in range(count)]
 
 
-def _tasks(parts: Sequence[Part], most: int) -> list[list[Part]]:
-    """Parts as so many lists, of about the same number of bytes each."""
+def tasks_of(parts: Sequence[Part], cores: int) -> list[list[Part]]:
+    """Parts as lists, one a task, of about the same number of bytes each."""
+    most = max(cores, sum(part.size // part.parts for part in parts) // _TASK)
     tasks: list[list[Part]] = [[] for _ in range(min(most, len(parts)))]
     loads = [(0, i) for i in range(len(tasks))]
     for part in sorted(parts, key=lambda part: -part.size // part.parts):

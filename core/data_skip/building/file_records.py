@@ -75,11 +75,24 @@ def records_of(part: Part, wanted: Wanted, remote: RemoteFiles = NOWHERE) -> Fou
     if not is_local(part.uri):
         with remote.opened(part.uri) as file:
             return _records_of(part, wanted, file)
+    return _records_of(part, wanted, _unchanged(part))
+
+
+def batches_of(part: Part, columns: list[Column]) -> Iterator[dict[tuple[str, ...], pa.Array]]:
+    """The values of columns of a part of a local file, as `_batches` has them. An error where it cannot be read, or not as Spark does."""
+    path = _unchanged(part)
+    footer = Footer(path, pq.read_metadata(path))
+    if why := why_not_in(footer, columns):
+        raise NotPlain(why)
+    yield from _batches(footer, part, columns)
+
+
+def _unchanged(part: Part) -> Path:
     path = local_path(part.uri)
     state = os.stat(path)
     if (state.st_size, state.st_mtime_ns // 1_000_000) != (part.size, part.modified):
         raise NotPlain("it has changed, or is another one where it is read")
-    return _records_of(part, wanted, path)
+    return path
 
 
 def _records_of(part: Part, wanted: Wanted, file: Path | RawIOBase) -> Found:

@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 
 from data_skip.building import direct
 from data_skip.building.binding import Binding
-from data_skip.building.collect import FILE, Collected, collect, expressions_of, told_of
+from data_skip.building.collect import COUNT, FILE, TOLD, Collected, collect, expressions_of, named, told_of
+from data_skip.building.direct_values import column_of, values_told
 from data_skip.building.doubts import fields_held, forget_lacking, undated
 from data_skip.building.file_records import Part, Wanted
 from data_skip.building.grouped import Pass, grouped, passes
@@ -124,8 +125,7 @@ def _read_directly(
     state: TableState, listing: Listing, wanted: Mask, asked: Wanted, local: bool, report: IndexReport
 ) -> dict[int, Collected]:
     """What Spark's tasks find in the wanted files that they can read themselves, by the place of each in the listing."""
-    identities, paths = listing.identities, listing.paths
-    files = [Part(i, paths[i], *identities[i]) for i in np.flatnonzero(wanted).tolist()]
+    files = _parts(listing, wanted)
     failures: dict[Index, str] = {}
     found, why = direct.read(state.frame.sparkSession, state.root, files, asked, local, failures)
     report.why_by_spark = report.why_by_spark or why
@@ -198,7 +198,12 @@ def _read(
     least = smallest_part(state.frame.sparkSession)
     part = least if header_may_move(reader) and max(sizes.values()) > least else None
     frame = target.jvm.restricted(state.frame, listing.java, malformed, number, part)
-    found = _joined([(one.places, _told(one, frame, number, malformed, bindings, listing, report)) for one in planned])
+
+    def told(one: Pass) -> dict[int, Collected]:
+        of_values = _of_values(one, target, state, listing, wanted, bindings, report)
+        return of_values or _told(one, frame, number, malformed, bindings, listing, report)
+
+    found = _joined([(one.places, told(one)) for one in planned])
     if (odd := odd_lines(reader)) or part:
         lines = target.jvm.lines(state.frame, listing.java, _unused(LINE, state.frame), number, encoding_of(reader), part)
         doubted, unsteady = files_with(lines, number, odd, odd_lines(reader, of_parts=True)) if odd else (set(), set())
@@ -206,6 +211,34 @@ def _read(
         for i in found.keys() & (doubted | unsteady):
             found[i].refused, found[i].unsteady = True, i in unsteady
     return found
+
+
+def _of_values(
+    one: Pass, target: Target, state: TableState, listing: Listing, wanted: Mask, all_: Sequence[Binding], report: IndexReport
+) -> dict[int, Collected]:
+    """What one pass finds, by the place of each file in the listing, where tasks read the column it is grouped by; else {}."""
+    bindings = [all_[i] for i in one.places]
+    column = column_of(bindings, state.frame.schema, state.scan.description["options"]) if one.grouping else None
+    if not (target.jvm.local_files and column and one.grouping and one.grouping.columns == column.path):
+        return {}
+    spark, indexes, failures = state.frame.sparkSession, [binding.index for binding in bindings], dict[Index, str]()
+    try:
+        rows = values_told(spark, _parts(listing, wanted), column, state.frame.schema, indexes)
+        found = {} if rows is None else collect(rows.select(named(TOLD), named(COUNT), *expressions_of(indexes)), indexes, failures)
+    except SPARK_ERRORS as error:
+        if is_cancelled(error):
+            raise
+        return {}
+    if any(file.refused for file in found.values()):
+        return {}
+    report.unknown |= {str(index): error for index, error in failures.items()}
+    return found
+
+
+def _parts(listing: Listing, wanted: Mask) -> list[Part]:
+    """The wanted files, as tasks are told of them."""
+    identities, paths = listing.identities, listing.paths
+    return [Part(i, paths[i], *identities[i]) for i in np.flatnonzero(wanted).tolist()]
 
 
 def _told(
