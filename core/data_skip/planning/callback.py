@@ -212,4 +212,4 @@ def _of_left(java: Any, told: Mapping[str, Any], catalog: Catalog) -> list[ScanR
         reports = [
             ScanReport(scan[0], notes=[f"nothing was skipped, and nothing more is known: {first_line(error)}"]) for scan in told["roots"]
         ]
-    return [replace(report, notes=told["why"] or report.notes) for report in reports]
+    return [replace(report, notes=list(dict.fromkeys([*told["why"], *report.notes]))) for report in reports]

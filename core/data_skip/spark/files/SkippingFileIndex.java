@@ -323,9 +323,9 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     return indexed.mayServe(predicate, RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes()), Description.columns(scan));
   }
 
-  /** Why no runtime filter may be run, and no contract is followed, for people. */
-  public List whyNotAsked() {
-    List why = new ArrayList(RuntimeFilters.whyNone(runtimeFilters, asking.sessionState().conf(), wrapped.sizeInBytes()));
+  /** Why runtime filters may not be run, and no contract is followed, for people. */
+  public List whyLess() {
+    List why = new ArrayList(RuntimeFilters.whyNotAffordable(runtimeFilters, asking.sessionState().conf(), wrapped.sizeInBytes()));
     if (listed != null) why.add(listed);
     return why;
   }

@@ -26,11 +26,12 @@ public final class RuntimeFilters {
     return found;
   }
 
-  /** Why none is run for a scan of so many bytes, for people. */
-  public static List whyNone(List all, SQLConf conf, long bytes) {
+  /** Why the others are not, for people. */
+  public static List whyNotAffordable(List all, SQLConf conf, long bytes) {
     List notes = new ArrayList();
     for (int i = 0; i < all.size(); i++) {
       RuntimeFilter one = at(all, i);
+      if (one.affordable(bytes)) continue;
       String refusal = one.refusal(conf);
       if (refusal == null) refusal = one.side() + " may read " + one.bytes() + " bytes, and this table has " + bytes;
       notes.add(one.sql() + " is not used: " + refusal);

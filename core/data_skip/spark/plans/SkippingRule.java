@@ -90,7 +90,7 @@ public final class SkippingRule extends Rule {
             skipping.description(); // by the settings in force now
             return Plans.withLocation(scan, skipping);
           }
-          if (!everything) tellLeft(scan, skipping, known, asked ? new ArrayList() : skipping.whyNotAsked(), new Left(seen, number, asking, why));
+          if (!everything) tellLeft(scan, skipping, known, skipping.whyLess(), new Left(seen, number, asking, why));
           return scan;
         }
       });
