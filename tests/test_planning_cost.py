@@ -10,6 +10,7 @@ import pytest
 
 from data_skip import MinMax, ScanReport, ValueList
 from data_skip.files.listing import Listing
+from data_skip.planning.callback import Callback
 from data_skip.spark.bridge import Scan
 from tests.support import Lake
 
@@ -59,6 +60,28 @@ def test_a_scan_that_no_index_may_serve_stays_as_it_is(lake: Lake) -> None:
         assert _wrapped(lake, f"SELECT * FROM t WHERE {served}") == 1, served
         assert [scan.files_total for scan in lake.skipping.report().scans] == [3]
     assert _wrapped(lake, "SELECT t.y, u.y FROM t JOIN t AS u ON t.y = u.y WHERE t.x = 1") == 1
+
+
+def test_python_is_asked_once_of_a_query_and_once_of_each_listing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scans that stay as they are are asked about by whoever looks at the report."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i], "y": [i]})
+    lake.index(MinMax("x"))
+    lake.view()
+    kind, asked = type(lake.skipping._callback), []
+    answer = kind.apply
+
+    def told(self: Callback, question: str, java: object) -> str | None:
+        asked.append(question.partition("\n")[0])
+        return answer(self, question, java)
+
+    monkeypatch.setattr(kind, "apply", told)
+    query = "SELECT a.x FROM t AS a JOIN t AS b ON a.y = b.y JOIN t AS c ON b.y = c.y WHERE a.x = 1 AND b.y > 0 AND c.y > 0"
+    assert lake.spark.sql(query).collect() == [(1,)]
+    assert asked == ["indexed", "list"]
+    assert sorted(scan.files_read for scan in lake.skipping.report().scans) == [1, 3, 3]
+    assert lake.spark.sql("SELECT x FROM t WHERE y = 1").collect() == [(1,)]
+    assert asked == ["indexed", "list", "indexed"]
 
 
 def test_a_scan_that_is_asked_for_values_which_every_file_has(lake: Lake) -> None:
@@ -194,7 +217,7 @@ def test_a_query_asks_little_and_its_report_the_rest(lake: Lake, monkeypatch: py
     monkeypatch.setattr(type(callbacks), "_decide", decided)
     assert frame.count() == 1
     (of_decision,) = questions
-    assert len(of_decision) == 2, of_decision  # which file versions are listed; which are taken away
+    assert len(of_decision) == 1, of_decision  # which file versions are taken away
     asked.clear()
     (scan,) = lake.skipping.report().scans
     assert (scan.files_read, len(scan.predicates)) == (1, 4)

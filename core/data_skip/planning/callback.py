@@ -53,9 +53,8 @@ class Callback:
         "list", java a Listing (SkippingFileIndex.told): takes away the files that need not be read, and says "decided"; or "ask", to be
         asked again once Python functions have been run; or "run", how many bytes that may save, and of each runtime filter a line, why it
         is not worth knowing, "" where it is.
-        "indexed", java a query (SkippingRule.Left): JSON, of each of its scans what is known of its table's indexes (Indexed); null
-        where there are none.
-        "left", java a scan that stays as it is (SkippingRule.Left): no index may serve it, or nothing is known of its rows; told is why.
+        "indexed", java those of a query's scans that will stay as they are, as no index may serve them, or nothing is known of their rows
+        (SkippingRule.Left): JSON, of each scan what is known of its table's indexes (Indexed); null where there are none.
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
         "snapshot", java a SnapshotFileIndex, told the root of its table and the contract, a line each: the id and the version of the last
         snapshot, which the JVM then knows, a line each; "" and why there is none.
@@ -74,9 +73,6 @@ class Callback:
                 return _why_not_followed(json.loads(told), catalog, self._refresh)
             if what == "list":
                 return self._decide(Listing.of(java, told), catalog)
-            if what == "left":
-                self._remember(json.loads(told), java, catalog)
-                return None
             return self._look(json.loads(told), java, catalog)
         except StoreError as error:
             return str(error) if what == "explain" else None
@@ -110,17 +106,11 @@ class Callback:
         self.reports.add(listing.execution_id, listing.scan.number, lambda: [report()])
         return "decided"
 
-    def _look(self, told: Mapping[str, Any], java: Any, catalog: Catalog) -> str | None:
-        """Which scans of a query have an index."""
+    def _look(self, told: Mapping[str, Any], left: Any, catalog: Catalog) -> str:
+        """Which scans of a query have an index. What a report tells of those that stay as they are is found once somebody looks at it."""
         until = perf_counter() + told["decide_seconds"] / 2
-        found = [_indexed(roots, catalog, until) for roots in told["roots"]]
-        if not any(found):
-            self._remember(told, java, catalog)
-        return json.dumps(found)
-
-    def _remember(self, told: Mapping[str, Any], java: Any, catalog: Catalog) -> None:
-        """What a report will tell of scans that are left as they are is found once somebody looks at it."""
-        self.reports.add(told["execution_id"], told["number"], lambda: _of_left(java, told, catalog))
+        self.reports.add(told["execution_id"], told["number"], lambda: _of_left(left, catalog))
+        return json.dumps([_indexed(roots, catalog, until) for roots in told["roots"]])
 
     class Java:
         """What py4j asks of a Python object that the JVM calls."""
@@ -194,22 +184,19 @@ def _none(roots: Sequence[str], *, until: float) -> list[tuple[str, Snapshot]]:
     return []
 
 
-def _scans(java: Any) -> list[Scan]:
-    """The scans that are left as they are of whose rows something is known. LookupError where their plan is kept no more."""
-    scans = java.scans()
-    if scans is None:
-        raise LookupError("its plan is kept no more")
-    return [Scan(scan) for scan in scans]
-
-
-def _of_left(java: Any, told: Mapping[str, Any], catalog: Catalog) -> list[ScanReport]:
-    """The reports of scans that were left as they are; where that fails, as for a table that was dropped since, that they were there."""
-    find: Find = catalog.find if told["has_index"] else _none
+def _of_left(left: Any, catalog: Catalog) -> list[ScanReport]:
+    """The reports of scans that stayed as they are; where that fails, as for a table that was dropped since, that they were there."""
     try:
-        decided = [leave(judge(Listing.now(scan), find, catalog.knowledge)) for scan in _scans(java)]
-        reports = [later(one, catalog.knowledge)() for one in decided]
+        scans = left.scans()
+        if scans is None:
+            raise LookupError("its plan is kept no more")
+        return [_of_one(Scan(java), json.loads(told), catalog) for java, told in scans]
     except Exception as error:
-        reports = [
-            ScanReport(scan[0], notes=[f"nothing was skipped, and nothing more is known: {first_line(error)}"]) for scan in told["roots"]
-        ]
-    return [replace(report, notes=list(dict.fromkeys([*told["why"], *report.notes]))) for report in reports]
+        note = f"nothing was skipped, and nothing more is known: {first_line(error)}"
+        return [ScanReport(roots[0], notes=[note]) for roots in json.loads(left.roots())]
+
+
+def _of_one(scan: Scan, told: Mapping[str, Any], catalog: Catalog) -> ScanReport:
+    find: Find = catalog.find if told["has_index"] else _none
+    report = later(leave(judge(Listing.now(scan), find, catalog.knowledge)), catalog.knowledge)()
+    return replace(report, notes=list(dict.fromkeys([*told["why"], *report.notes])))

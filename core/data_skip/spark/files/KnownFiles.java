@@ -29,6 +29,7 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
  */
 public final class KnownFiles {
   private static final int KEPT = 16;
+  private static final int FEW = 10000; // files: what is said of them takes less than asking for it
   private static final Map SNAPSHOTS = Collections.synchronizedMap(new Recent(KEPT));
 
   private static final int MOST_QUERIES = 4096; // that run at once
@@ -128,6 +129,20 @@ public final class KnownFiles {
 
   public static KnownFiles get(String snapshot) {
     return (KnownFiles) SNAPSHOTS.get(snapshot);
+  }
+
+  /** The last snapshot of few files of a table that was asked about; null where none is kept. */
+  public static String last(String root) {
+    String found = null;
+    synchronized (SNAPSHOTS) {
+      java.util.Iterator all = SNAPSHOTS.entrySet().iterator(); // the last that was asked about is the last
+      while (all.hasNext()) {
+        Map.Entry one = (Map.Entry) all.next();
+        KnownFiles known = (KnownFiles) one.getValue();
+        if (known.count <= FEW && known.root.length() == root.length() + 1 && known.root.startsWith(root)) found = (String) one.getKey();
+      }
+    }
+    return found;
   }
 
   public static KnownFiles put(String snapshot, String root, String file) throws IOException {

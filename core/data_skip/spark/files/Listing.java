@@ -101,6 +101,14 @@ public final class Listing {
     return present(snapshot, KnownFiles.put(snapshot, root, versions));
   }
 
+  /** What `present` says of the last snapshot of a table, by that snapshot; nothing where none is known here, or one of very many files. */
+  public Map presentOf(String root) {
+    String snapshot = KnownFiles.last(root);
+    Map found = new HashMap();
+    if (snapshot != null) found.put(snapshot, present(snapshot));
+    return found;
+  }
+
   private String present(String snapshot, KnownFiles known) {
     ListedVersions versions = new ListedVersions(known);
     listed.put(snapshot, versions);

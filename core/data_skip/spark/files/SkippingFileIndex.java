@@ -172,12 +172,14 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
    * takes as long as most of what is decided.
    */
   public String told(Listing listing) {
+    List roots = Description.roots(scan);
     Map json = new LinkedHashMap();
     json.put("execution_id", executionId());
     json.put("number", new Long(number));
     json.put("count", new Integer(listing.count()));
     json.put("bytes", new Long(listing.bytes()));
-    json.put("roots", Description.roots(scan));
+    json.put("roots", roots);
+    if (!roots.isEmpty()) json.put("present", listing.presentOf((String) roots.get(0)));
     json.put("settings", SessionSettings.of(session(), asking));
     json.put("contract", listing.contract());
     json.put("refusals", RuntimeFilters.refusals(runtimeFilters, asking.sessionState().conf()));

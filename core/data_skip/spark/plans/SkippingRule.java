@@ -32,14 +32,11 @@ import org.apache.spark.sql.internal.SQLConf$;
  * partition pruning), and knows it by equality.
  */
 public final class SkippingRule extends Rule {
-  private static final int EVERY = -1; // scan of a plan
-
   private final BiFunction python;
   private final boolean everything;
   private final Contracts contracts;
   private volatile String left = ""; // Spark's number of the last query that it left alone, as skipping was off
-  private volatile LogicalPlan lastUnindexed; // kept for its report, as is the next
-  private volatile LogicalPlan lastLeft;
+  private volatile LogicalPlan lastLeft; // of which scans stayed as they were: kept for its report
   private final ThreadLocal last = new ThreadLocal(); // the plan that it made before
 
   /** everything: scans are wrapped as well of whose tables there is no index, so that they can be looked at. */
@@ -71,9 +68,13 @@ public final class SkippingRule extends Rule {
         if (followed != bare) scans = scans(bare = SnapshotFileIndex.ofOneVersion(followed));
       }
       if (!everything && !asks(bare) && !Contracts.told(scans, why)) return bare;
-      final Map indexed = everything ? null : indexed(bare, scans, asking, why);
-      if (!everything && indexed.isEmpty()) return bare;
-      final LogicalPlan seen = bare;
+      final Left left = new Left(bare, scans, asking, why);
+      final Map indexed = everything ? null : indexed(scans, left);
+      if (!everything && indexed.isEmpty()) {
+        left.keepPlan();
+        return bare;
+      }
+      left.onlySome();
       final SideTime time = new SideTime();
       LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
         private int number = -1;
@@ -90,10 +91,11 @@ public final class SkippingRule extends Rule {
             skipping.description(); // by the settings in force now
             return Plans.withLocation(scan, skipping);
           }
-          if (!everything) tellLeft(scan, skipping, known, skipping.whyLess(), new Left(seen, number, asking, why));
+          left.add(number, scan, known != null);
           return scan;
         }
       });
+      if (!everything) left.keepPlan();
       if (rewritten != bare) last.set(new WeakReference(rewritten));
       return rewritten;
     } catch (Throwable unknown) {
@@ -106,38 +108,20 @@ public final class SkippingRule extends Rule {
     return plan.containsPattern(TreePattern$.MODULE$.FILTER()) || plan.containsPattern(TreePattern$.MODULE$.JOIN());
   }
 
-  /** The relations of a plan of whose tables there is an Indexed. Of a plan without one, Python keeps how to tell of it. */
-  private Map indexed(LogicalPlan plan, List scans, SparkSession asking, Map why) throws java.io.IOException {
+  /** Those of the scans of a plan of whose tables there is an Indexed. */
+  private Map indexed(List scans, Left left) throws java.io.IOException {
     Map found = new IdentityHashMap();
     if (scans.isEmpty()) return found;
-    List roots = new ArrayList();
-    for (int i = 0; i < scans.size(); i++) roots.add(Description.roots((LogicalRelation) scans.get(i)));
-    Object said = python.apply(
-        "indexed\n" + told(asking, Plans.executionId(asking), SkippingFileIndex.nextNumber(), roots, null, new ArrayList()),
-        new Left(plan, EVERY, asking, why));
-    Indexed[] known = said == null ? new Indexed[0] : Indexed.of(said.toString());
-    for (int i = 0; i < known.length; i++) if (known[i] != null) found.put(((LogicalRelation) scans.get(i)).relation(), known[i]);
-    if (found.isEmpty()) lastUnindexed = plan;
-    return found;
-  }
-
-  /** Tells Python of a scan that stays as it is; known: of its table's indexes, if there are any. */
-  private void tellLeft(LogicalRelation scan, SkippingFileIndex skipping, Indexed known, List why, Left left) {
-    List roots = Collections.singletonList(Description.roots(scan));
-    python.apply("left\n" + told(left.asking, skipping.executionId(), skipping.number(), roots, known, known == null ? new ArrayList() : why), left);
-    if (!SmallSide.running()) lastLeft = (LogicalPlan) left.plan.get(); // else the query's own, that it is run for
-  }
-
-  private static String told(SparkSession asking, String executionId, long number, List roots, Indexed known, List why) {
     Connection.answersAtOnce();
     Map json = new HashMap();
-    json.put("why", why);
-    json.put("execution_id", executionId);
-    json.put("number", new Long(number));
-    json.put("roots", roots);
-    json.put("has_index", Boolean.valueOf(known != null));
-    json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
-    return Plans.json(json);
+    json.put("execution_id", Plans.executionId(left.asking));
+    json.put("number", new Long(SkippingFileIndex.nextNumber()));
+    json.put("roots", left.roots);
+    json.put("decide_seconds", new Double(UserSettings.decideSeconds(left.asking.sessionState().conf())));
+    Object said = python.apply("indexed\n" + Plans.json(json), left);
+    Indexed[] known = said == null ? new Indexed[0] : Indexed.of(said.toString());
+    for (int i = 0; i < known.length; i++) if (known[i] != null) found.put(((LogicalRelation) scans.get(i)).relation(), known[i]);
+    return found;
   }
 
   /** The scans of a plan and its sub-queries whose files could be chosen. */
@@ -222,24 +206,44 @@ public final class SkippingRule extends Rule {
   }
 
   /**
-   * The scans of a query that are left as they are, or one of them: what there is to tell of them is found once somebody looks at its report.
-   * The plan of the last query is kept for that, those before as long as Spark keeps them: plans hold lists of files.
+   * The scans of a query that stay as they are: what there is to tell of them is found once somebody looks at its report. The plan of the last
+   * query with any is kept for that, those before as long as Spark keeps them: plans hold lists of files.
    */
   public final class Left {
     private final WeakReference plan;
-    private final int only;
     private final SparkSession asking;
     private final Map why;
+    private List roots = new ArrayList(); // of each
+    private Map places; // on the way through the plan, and of each whether its table has an index; null: all of them stay, and none has one
 
-    /** only: the place of the scan on the way through the plan. */
-    private Left(LogicalPlan plan, int only, SparkSession asking, Map why) {
-      this.why = why;
+    private Left(LogicalPlan plan, List scans, SparkSession asking, Map why) {
       this.plan = new WeakReference(plan);
-      this.only = only;
       this.asking = asking;
+      this.why = why;
+      for (int i = 0; i < scans.size(); i++) roots.add(Description.roots((LogicalRelation) scans.get(i)));
     }
 
-    /** Those of whose rows something is known; null where the plan is kept no more. */
+    private void onlySome() {
+      places = new HashMap();
+      roots = new ArrayList();
+    }
+
+    private void add(int place, LogicalRelation scan, boolean hasIndex) {
+      places.put(new Integer(place), Boolean.valueOf(hasIndex));
+      roots.add(Description.roots(scan));
+    }
+
+    /** Has the plan kept, where there is something to tell of it. */
+    private void keepPlan() {
+      if (!roots.isEmpty() && !SmallSide.running()) lastLeft = (LogicalPlan) plan.get(); // else the query's own is, that it is run for
+    }
+
+    /** JSON: the roots of each. */
+    public String roots() {
+      return Plans.json(roots);
+    }
+
+    /** Those of whose rows something is known: what lists each, and JSON, whether its table has an index, and why no more is asked of it. */
     public Object[] scans() {
       final LogicalPlan kept = (LogicalPlan) plan.get();
       if (kept == null) return null;
@@ -251,11 +255,15 @@ public final class SkippingRule extends Rule {
 
             public Object apply(Object scan, Object place) {
               number++;
-              if (only != EVERY && only != number) return scan;
+              Boolean hasIndex = places == null ? Boolean.FALSE : (Boolean) places.get(new Integer(number));
+              if (hasIndex == null) return scan;
               SkippingFileIndex found = skipping((LogicalRelation) scan, (Place) place, asking, new SideTime(), why);
-              if (found == null || (only == EVERY && !found.isAsked() && !found.isTold())) return scan;
+              if (found == null || (places == null && !found.isAsked() && !found.isTold())) return scan;
               found.description(); // by these settings
-              result.add(found);
+              Map told = new HashMap();
+              told.put("has_index", hasIndex);
+              told.put("why", hasIndex.booleanValue() ? found.whyLess() : new ArrayList());
+              result.add(new Object[] {found, Plans.json(told)});
               return scan;
             }
           });
