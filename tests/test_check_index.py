@@ -73,6 +73,7 @@ def test_indexes_of_expressions_are_sound_and_skip(index: Index, predicates: lis
     assert all(checked.skipped.values()), checked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "index",
     [

@@ -95,6 +95,7 @@ def test_rows_are_the_same_and_files_are_skipped(lake: Lake, by_tasks: list[bool
     lake.check("number % 10 + number > 33", read=["3.parquet"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", ["many", "lacking", "int32"])
 def test_spark_reads_all_where_a_file_is_not_to_be_read_so(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, groupings: list[Grouping | None], by_tasks: list[bool], odd: str

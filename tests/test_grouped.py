@@ -97,6 +97,7 @@ def test_records_are_those_of_all_rows(
     assert groupings == [Grouping(columns), None]
 
 
+@pytest.mark.long
 def test_indexes_whose_rows_are_few_alone_but_not_together(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, groupings: list[Grouping | None]
 ) -> None:

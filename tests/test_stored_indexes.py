@@ -227,6 +227,7 @@ def test_the_store_is_a_table_that_others_can_read(lake: Lake) -> None:
     assert np.array_equal(table._store.snapshot().row_counts, [2])  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 def test_records_beyond_two_gigabytes(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow's usual lists end there; all that an index keeps, and every filter, goes on with long offsets."""
     monkeypatch.setattr(parts, "_MOST_BYTES", 0)

@@ -177,6 +177,7 @@ def test_partitioned_tables(lake: Lake, tmp_path: Path, in_catalog: bool) -> Non
         spark.sql("DROP TABLE IF EXISTS trans_parts") if in_catalog else spark.catalog.dropTempView("trans_parts")
 
 
+@pytest.mark.long
 def test_bucketed_tables(lake: Lake) -> None:
     spark = lake.spark
     try:
@@ -196,6 +197,7 @@ def test_bucketed_tables(lake: Lake) -> None:
         spark.sql("DROP TABLE IF EXISTS trans_b2")
 
 
+@pytest.mark.long
 def test_python_udfs_are_seen_through(lake: Lake) -> None:
     def plain(s):  # type: ignore[no-untyped-def]  # with hints, later versions of pyspark guess at an eval type and warn
         return None if s is None else s[::-1]
@@ -239,6 +241,7 @@ def test_python_udfs_are_seen_through(lake: Lake) -> None:
         table.drop_index(*indexes)
 
 
+@pytest.mark.long
 def test_streaming_reads(lake: Lake, tmp_path: Path) -> None:
     spark = lake.spark
     folder = Lake(spark, lake.skipping, tmp_path / "stream")

@@ -54,6 +54,7 @@ def test_an_expression_that_raises_an_error_in_one_file(lake: Lake) -> None:
         assert lake.read_by(f"SELECT * FROM parquet.`{lake.folder}` WHERE cast(s AS INT) = 3") == {"1.parquet", "2.parquet"}
 
 
+@pytest.mark.long
 def test_too_many_are_no_matter_of_the_files(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_pass, "_MOST_UNREADABLE", 2)
     for number in range(8):

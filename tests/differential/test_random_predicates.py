@@ -127,7 +127,7 @@ TABLES = -(-EXAMPLES // (A_TABLE * len(PROFILES)))  # of each profile
 @pytest.mark.parametrize(
     ("random_lake", "name"),
     [
-        pytest.param((name, turn), name, id=f"{name}-{turn}", marks=pytest.mark.long if name == "affix-unsimplified" else ())
+        pytest.param((name, turn), name, id=f"{name}-{turn}", marks=() if name == "everything" else pytest.mark.long)
         for turn in range(TABLES)
         for name in PROFILES
     ],

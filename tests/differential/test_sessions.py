@@ -230,6 +230,7 @@ class Sessions:
         return {"format": "csv", "schema": "x INT, s STRING", "options": READERS[number]}
 
 
+@pytest.mark.long
 def test_no_order_loses_a_row(spark: SparkSession, skipping: Skipping, tmp_path: Path) -> None:
     other = spark.newSession()
     for setting in ("spark.sql.session.timeZone", "spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"):

@@ -180,6 +180,7 @@ def test_subqueries_about_elements(lake: Lake, where: str, files: list[int]) -> 
     assert sorted(scan.files_read for scan in report.scans if scan.files_skipped) == files, str(report)
 
 
+@pytest.mark.long
 def test_equal_arrays_that_differ_are_not_taken_for_each_other(lake: Lake) -> None:
     """0.0 and -0.0: of an array of doubles nothing follows from being equal to another."""
     for array, follows in (("a", True), ("items.price", False)):

@@ -109,6 +109,7 @@ SERVED = [
 NOT_SERVED = ["v = double('NaN')", "NOT (v = 7)", "v NOT IN (1.5D, 99D)", "NOT (v <=> 7)", "v BETWEEN 2 AND 8", "v > 1"]
 
 
+@pytest.mark.long
 def test_is_sound_on_numbers(spark: SparkSession) -> None:
     checked = check_index(BloomFilter("v"), NUMBERS, [*SERVED, *NOT_SERVED], spark)
     assert all(checked.skipped[predicate] for predicate in SERVED), checked

@@ -107,6 +107,7 @@ def test_lifts_the_filters_of_row_groups_instead_of_reading(lake: Lake) -> None:
     assert lake.table().describe().files_indexed == 3
 
 
+@pytest.mark.long
 def test_reads_where_a_footer_does_not_hold_all_that_is_asked(lake: Lake) -> None:
     values = {
         "v": list(range(100)),

@@ -6,6 +6,7 @@ from random import Random
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 
 from data_skip import Prefix, Suffix, ValueList
 from data_skip.testing import check_index
@@ -55,6 +56,7 @@ def test_nothing_to_choose_from(lake: Lake) -> None:
     assert [row["index"] for row in table.describe().rows] == ["Prefix(s, length=8, limit=10000)", "Suffix(s, length=8, limit=10000)"]
 
 
+@pytest.mark.long
 def test_chosen_lengths_are_sound() -> None:
     words = ["", "a", "ab", "abc", None, "\U0001f600" * 20, "abcdefghijklmnop", "%_", "b"]
     predicates = ["s LIKE 'ab%'", "s = 'abc'", "NOT (s LIKE 'a%')", "s LIKE '%b'", "s IS NULL"]

@@ -147,6 +147,7 @@ def test_refuses_numbers_of_gaps_that_are_none(gaps: object) -> None:
         GapList("x", gaps=gaps)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_numbers_are_sound() -> None:
     rows = [{"x": x} for x in (1.5, None, NAN, -0.0, 0.0, INF, -INF, 7.0, 7.5, 1e300, -3.0, 5e-324, 100.0, 101.0)]
     predicates = ["x = 0", "x BETWEEN 2 AND 6", "x > 7.5", "NOT (x < 101)", "x IN (2, 8, 100)", "x IS NULL", "x <=> 7", "NOT (x <=> NULL)"]

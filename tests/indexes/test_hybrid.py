@@ -52,6 +52,7 @@ def test_overflow_is_sticky_in_every_order_of_merging() -> None:
     assert index.finish(few) == few
 
 
+@pytest.mark.long
 def test_is_sound_as_a_list_as_a_filter_and_as_both(spark: SparkSession) -> None:
     words = ["", "Rome", "Roma", "Jaipur", "😀 smile", "50%", "a_b", None, "ro", None, "x" * 300]
     equal = ["city = 'Rome'", "city IN ('Rome', '', NULL)", "city <=> 'ro'", "city IS NULL", "city = 'Rome' OR city IS NULL"]

@@ -122,6 +122,7 @@ def test_great_circle_as_a_function_of_sql(lake: Lake) -> None:
     lake.check("great_circle(lat, lng, 26.9, 75.8) < 50000", read=["india.parquet"])
 
 
+@pytest.mark.long
 def test_a_function_that_the_user_calls_a_metric(lake: Lake) -> None:
     lake.spark.udf.register("manhattan", lambda x, y, a, b: None if x is None or y is None else abs(x - a) + abs(y - b), DoubleType())
     lake.file("near.parquet", {"x": [0.0, 1.0, None], "y": [0.5, 2.0, 1.0]})
@@ -170,6 +171,7 @@ def test_refuses_arguments_that_make_no_sense(arguments: dict[str, object]) -> N
         MetricDistance("x", **arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_levenshtein_is_sound() -> None:
     random = Random(5)
     words = ["", None, "Ω", "it's", *("".join(random.choices("abc", k=random.randrange(1, 12))) for _ in range(40))]

@@ -89,6 +89,7 @@ def test_functions_of_every_kind(towns: Lake, kind: str) -> None:
     assert dict(zip(cases, towns.reads(*cases), strict=True)) == cases
 
 
+@pytest.mark.long
 def test_operands_that_spark_computes(lake: Lake) -> None:
     """upper(city), a cast, arithmetic: Spark's own expressions between the column and the function."""
     spark = lake.spark
@@ -112,6 +113,7 @@ def test_operands_that_spark_computes(lake: Lake) -> None:
     lake.check("backwards(coalesce(city, 'None')) = 'enoN'", read=["norway.parquet"])
 
 
+@pytest.mark.long
 def test_operands_that_raise_an_error_are_unknown(lake: Lake) -> None:
     lake.spark.udf.register("double_", F.udf(lambda n: None if n is None else n * 2, "int"))
     lake.file("numbers.parquet", {"s": ["1", "2"]})
@@ -130,6 +132,7 @@ def test_null_goes_through_the_function_as_well(towns: Lake) -> None:
     towns.check("or_none(city) = 'Lima'", read=["peru.parquet"])
 
 
+@pytest.mark.long
 def test_the_only_value_of_a_file(lake: Lake) -> None:
     lake.spark.udf.register("backwards", F.udf(backwards, "string"))
     cities(lake)
@@ -161,6 +164,7 @@ def test_types_that_are_exchanged_as_they_are(
     numbers.check(where, read=read)
 
 
+@pytest.mark.long
 def test_results_that_are_no_values_of_the_type(numbers: Lake) -> None:
     """Some versions of Spark wrap a number round that is too large, or take half a character for a question mark; others raise."""
     lake = numbers
@@ -217,6 +221,7 @@ def test_functions_of_functions_are_kept(towns: Lake) -> None:
     towns.check("backwards(backwards(city)) = 'Oslo'", read=["norway.parquet", "peru.parquet", "rome.parquet"])
 
 
+@pytest.mark.long
 def test_batches_with_and_without_null_are_few(towns: Lake) -> None:
     """One for each choice of arguments that are NULL in some rows, of those that are not NULL in all rows."""
     towns.spark.udf.register("first_of", F.pandas_udf(lambda a, b, c: a.fillna(b).fillna(c), "string"))  # type: ignore[call-overload]

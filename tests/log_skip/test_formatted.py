@@ -62,6 +62,7 @@ def test_an_extractor_of_a_user_is_a_function_and_an_index(lake: Lake, spark: Sp
     lake.check("upper(agent) = 'WGET'", read=["curl.parquet", "mozilla.parquet", "none.parquet"])
 
 
+@pytest.mark.long
 def test_an_extractor_is_known_by_its_column(lake: Lake) -> None:
     lake.file("a.parquet", {"agent": [FIREFOX], "referrer": [CHROME]})
     lake.index(Formatted("agent", "get_agent_name"))
@@ -71,6 +72,7 @@ def test_an_extractor_is_known_by_its_column(lake: Lake) -> None:
     assert lake.skipping.report().scans[-1].files_read == 0
 
 
+@pytest.mark.long
 def test_records_of_another_version_are_not_used(lake: Lake, spark: SparkSession, extractors: None) -> None:
     """TRAPS G14: the function means something else, by its code or only by what lies below it."""
     log_skip.extractor("vendor", version=1)(vendor)
@@ -95,6 +97,7 @@ def test_records_of_another_version_are_not_used(lake: Lake, spark: SparkSession
     assert "no extractor is called 'vendor'" in table.describe().rows[0]["problem"]
 
 
+@pytest.mark.long
 def test_a_function_of_another_version_is_another_expression(lake: Lake, spark: SparkSession, extractors: None) -> None:
     """Also for an index that knows nothing of versions."""
     log_skip.extractor("vendor", version=1)(vendor)
@@ -107,6 +110,7 @@ def test_a_function_of_another_version_is_another_expression(lake: Lake, spark: 
     lake.check("vendor(agent) = 'wget'", read=["a.parquet"])
 
 
+@pytest.mark.long
 def test_an_extractor_is_pickled_alike_in_every_process() -> None:
     """Or an index would not be found again by another session."""
     code = (
@@ -163,6 +167,7 @@ def test_expressions_that_spark_evaluates_by_an_object_are_found_again(lake: Lak
     lake.check("from_json(event, 'level STRING', map('mode', 'FAILFAST')).level = 'WARN'", read=["a.parquet", "b.parquet"])
 
 
+@pytest.mark.long
 def test_is_sound(spark: SparkSession) -> None:
     agents = [FIREFOX, CHROME, GOOGLEBOT, IPHONE, None, "", "x" * 20_000, "😀", "curl/7.1", "Mozilla/5.0 Firefox/" + "9" * 5000]
     name = ["= 'Firefox'", "<> 'Other'", "IN ('Googlebot', 'IE')", "LIKE '%Safari'", "IS NULL", "<=> NULL"]

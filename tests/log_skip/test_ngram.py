@@ -147,6 +147,7 @@ def test_is_sound(spark: SparkSession, threshold: int) -> None:
     assert not any(checked.skipped[predicate] for predicate in others), checked
 
 
+@pytest.mark.long
 def test_random_predicates_lose_no_row(lake: Lake) -> None:
     """Patterns made of pieces of the texts, so that they often match."""
     random = Random(6)

@@ -29,6 +29,7 @@ def odd(lake: Lake) -> Lake:
     return lake
 
 
+@pytest.mark.long
 def test_rows_are_the_same_and_files_are_skipped(odd: Lake) -> None:
     skipped = {
         where: FILES - odd.query(f"SELECT * FROM t WHERE {where}").scans[-1].files_read

@@ -75,6 +75,7 @@ def test_odd_lines(spark: SparkSession, tmp_path: Path) -> None:
     assert malformed_lines(log.limit(len(odd))) == 0
 
 
+@pytest.mark.long
 def test_the_real_log_as_the_demo_parses_it(spark: SparkSession, tmp_path: Path) -> None:
     lines = list(read_lines())
     write(tmp_path / "real" / "a.log.gz", *lines)

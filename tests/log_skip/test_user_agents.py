@@ -123,6 +123,7 @@ def test_the_rules_of_the_library_belong_to_the_version() -> None:
     assert re.fullmatch(r"3, user-agents [0-9.]+, ua-parser [0-9.]+, ua-parser-builtins [0-9.]+", _VERSION)
 
 
+@pytest.mark.long
 def test_random_agents_lose_no_row(lake: Lake, agents: list[str]) -> None:
     """Agents of the log, cut, joined and spoilt; predicates about what became of them."""
     random = Random(8)
