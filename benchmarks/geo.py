@@ -94,7 +94,7 @@ def compare(spark: SparkSession, plain: SparkSession, folder: Path, files: int, 
             country.measure("rewrite", spark, f"{country.contains} AND {by_hand}", files, "in footers", repeats)
     for name, indexes in INDEXES.items():
         report = table.create_index(*indexes)
-        size = sum(metadata_bytes(folder, index) for index in indexes) / files
+        size = sum(metadata_bytes(table.describe().location, index) for index in indexes) / files
         for country in measured:
             country.measure(name, spark, country.contains, len(table.files(country.contains)), f"{size:,.0f} B a file", repeats)
         print(f"   {name}: created in {report.seconds:.1f} s", flush=True)
