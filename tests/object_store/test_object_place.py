@@ -118,7 +118,7 @@ def test_what_cannot_be_read_is_not_asked_at_once_again(spark: Spark, clock: lis
         opened.append(options["storage_options"]["aws_secret_access_key"])
         raise OSError("403 \x1b[31m\u21b3\x1b[0m\n signed by the%2Fsecret, the/secret")
 
-    monkeypatch.setattr("data_skip.store.delta.DeltaTable", refuse)
+    monkeypatch.setattr("data_skip.store.opened.DeltaTable", refuse)
     store = DeltaStore("s3://elsewhere", spark)
     for _ in range(3):
         with pytest.raises(StoreError, match=r"\(403 signed by \*\*\*, \*\*\*\); it is read with Spark's .* index_root") as raised:
