@@ -55,6 +55,9 @@ def numbers(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.Te
         "SELECT x FROM (SELECT x FROM numbers WHERE rand(7) < 0.5) WHERE x > 32",
         "SELECT x FROM (SELECT x FROM numbers WHERE monotonically_increasing_id() % 7 < 3) WHERE x > 32",
         "SELECT x, r FROM numbers LATERAL VIEW explode(array(rand(3))) AS r WHERE x > 52",
+        "SELECT x FROM (SELECT x, rand(7) AS r FROM numbers GROUP BY x) WHERE x > 32 AND r < 0.5",
+        "SELECT x, n FROM (SELECT x, count(*) AS n, monotonically_increasing_id() AS i FROM numbers GROUP BY x) WHERE x > 32 AND i = 40",
+        "SELECT x FROM (SELECT x, first(k) + rand(7) AS r FROM numbers GROUP BY x) JOIN one ON x = id WHERE r < 5",
     ],
 )
 def test_predicates_stop_at_what_is_not_deterministic(numbers: Lake, sql: str) -> None:

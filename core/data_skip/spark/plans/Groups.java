@@ -8,7 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
@@ -27,10 +29,30 @@ import org.apache.spark.sql.types.StructType;
  * of all rows of a group or of none, so that it may be asked of the rows below: a group loses all of its rows or none.
  */
 public final class Groups {
+  private static final String OWN_AGGREGATES = "org.apache.spark.sql.catalyst.expressions.aggregate."; // not those of users
+
   private Groups() {}
 
   public static boolean of(LogicalPlan plan) {
     return plan instanceof Aggregate || plan instanceof Window || plan instanceof WindowGroupLimit;
+  }
+
+  /** An expression with NULL in place of Spark's own aggregate functions of what is deterministic: each group has a buffer of its own. */
+  public static Expression withoutAggregates(Expression expression) {
+    return (Expression) expression.transformDown(new scala.runtime.AbstractPartialFunction() {
+      public boolean isDefinedAt(Object node) {
+        if (!(node instanceof AggregateExpression)) return false;
+        AggregateExpression aggregate = (AggregateExpression) node;
+        if (!aggregate.aggregateFunction().getClass().getName().startsWith(OWN_AGGREGATES)) return false;
+        scala.collection.Iterator inputs = aggregate.aggregateFunction().children().iterator();
+        while (inputs.hasNext()) if (!((Expression) inputs.next()).deterministic()) return false;
+        return aggregate.filter().isEmpty() || ((Expression) aggregate.filter().get()).deterministic();
+      }
+
+      public Object applyOrElse(Object node, scala.Function1 otherwise) {
+        return isDefinedAt(node) ? new Literal(null, ((AggregateExpression) node).dataType()) : otherwise.apply(node);
+      }
+    });
   }
 
   /** By the id of an attribute of the operator's output the key below that it equals. */

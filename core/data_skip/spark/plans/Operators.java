@@ -29,8 +29,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
  * Only operators that keep, of each row below, the row with the same values or nothing: Filter, deterministic Project, Union, Sort,
  * repartitioning, the extraction of Python UDFs, and Generate, for the columns that it passes on, and for those that it generates as
  * `exists(array, x -> ...)`; aggregates and windows, for what is alike in all rows of a group; and joins, to a side of which a row that is
- * not kept would give nothing. Others (limits, ...) let nothing through. Nor does, as in Spark, a Filter, Generate or extraction of Python
- * UDFs that is not deterministic: what it gives a row depends on the rows before.
+ * not kept would give nothing. Others (limits, ...) let nothing through. Nor does, as in Spark, one that is not deterministic: what it
+ * gives a row, or a group, depends on those before. Of aggregate functions like first(x) that depends on the group alone, of which all is kept.
  */
 public final class Operators {
   private Operators() {}
@@ -38,7 +38,7 @@ public final class Operators {
   /** What is known of the rows of a plan's child, from what is known of the plan's own rows. */
   public static PushedDown below(LogicalPlan plan, int side, PushedDown pushed) {
     if (plan instanceof Sort || plan instanceof RepartitionOperation) return pushed;
-    if (!Groups.of(plan) && !deterministic(plan.expressions())) pushed = PushedDown.NOTHING;
+    if (!deterministic(plan.expressions(), Groups.of(plan))) pushed = PushedDown.NOTHING;
     if (plan instanceof Filter) return belowFilter(((Filter) plan).condition(), pushed);
     if (plan instanceof Generate) return pushed.and(Generators.below((Generate) plan, pushed.predicates()));
     if (plan instanceof Join) return belowJoin((Join) plan, side, pushed);
@@ -89,9 +89,12 @@ public final class Operators {
     return SmallSide.running() ? null : found;
   }
 
-  private static boolean deterministic(scala.collection.immutable.Seq expressions) {
+  private static boolean deterministic(scala.collection.immutable.Seq expressions, boolean ofGroups) {
     scala.collection.Iterator iterator = expressions.iterator();
-    while (iterator.hasNext()) if (!((Expression) iterator.next()).deterministic()) return false;
+    while (iterator.hasNext()) {
+      Expression one = (Expression) iterator.next();
+      if (!one.deterministic() && (!ofGroups || !Groups.withoutAggregates(one).deterministic())) return false;
+    }
     return true;
   }
 }
