@@ -13,6 +13,7 @@ import org.apache.spark.sql.internal.SQLConf;
 public final class PoolThreads {
   private static final String BROADCASTS = "broadcast-exchange";
   private static final String SUBQUERIES = "subquery";
+  private static final String PRUNING = "dynamicpruning"; // waits for a broadcast
   private static final String[][] OF_STAGES = { // of adaptive execution: of any query. The pools, and what says how many threads they have
     {"shuffle-exchange", "spark.sql.shuffleExchange.maxThreadThreshold"}, {"ResultQueryStageExecution", "spark.sql.resultQueryStage.maxThreadThreshold"},
   };
@@ -23,7 +24,7 @@ public final class PoolThreads {
 
   /** Whether it makes a broadcast, or runs a sub-query: what needs such threads is not run there at all. */
   public static boolean ofFew() {
-    return isOf(BROADCASTS) || isOf(SUBQUERIES);
+    return isOf(BROADCASTS) || isOf(SUBQUERIES) || isOf(PRUNING);
   }
 
   /** So many seconds, or a tenth of those after which Spark gives up the broadcast that this thread makes; it never does after -1. */
