@@ -21,7 +21,9 @@ AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where th
 FAILURES = (DeltaError, OSError)  # of deltalake
 _NAME = "data_skip.commit"  # in what a commit says of itself
 _SENT = re.compile(r"PUT \S+/_delta_log/")  # as deltalake tells of it
-_REFUSED = re.compile(r"\b4(?!08)\d\d [A-Z]")  # a status; after 408, and those that a gateway makes up, what was sent may be under way
+_AGAIN = re.compile(r"\bafter [1-9]\d* retries\b")  # what was sent before may be under way
+_STATUS = re.compile(r"\b\d\d\d [A-Z<]")  # the first: what a body says after it is another's
+_REFUSED = re.compile(r"4(?!08)\d\d [A-Z]")  # not 408, nor those that a gateway makes up
 _TRIES = 20
 _MOST_PAUSE = 32  # before the next one, in as long as the last one took
 
@@ -82,4 +84,8 @@ def retried(write: Callable[[], None], commit: Commit) -> tuple[Exception, bool]
 def _may_come(error: Exception) -> bool:
     """Whether a commit that is not there may be yet: it was sent to an object store, which has not said that it refuses it."""
     text = str(error)
-    return _SENT.search(text) is not None and _REFUSED.search(text) is None
+    sent = _SENT.search(text)
+    if sent is None or _AGAIN.search(text):
+        return sent is not None
+    status = _STATUS.search(text, sent.end())
+    return status is None or _REFUSED.fullmatch(status[0]) is None
