@@ -292,7 +292,7 @@ def test_the_catalog_says_which_partitions_there_are(lake: Lake, made: Table, ta
 
 def test_an_index_is_no_older_than_a_setting_says(lake: Lake, made: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(bounded.time, "monotonic", lambda: now)
+    monkeypatch.setattr(bounded, "now", lambda: now)
     frame = lake.view().where("x >= 1000")
     with settings_of(lake.spark, {FRESHNESS: "Bounded( 60 )"}):
         assert values(frame) == []

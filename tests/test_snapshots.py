@@ -78,7 +78,7 @@ def test_new_files_are_seen_after_refresh(lake: Lake, made: Table) -> None:
 
 def test_an_index_is_never_older_than_asked_for(lake: Lake, made: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(bounded.time, "monotonic", lambda: now)
+    monkeypatch.setattr(bounded, "now", lambda: now)
     frame = made.read("bounded(60)").where("x >= 1000")
     assert values(frame) == []
 
@@ -102,7 +102,7 @@ def test_an_index_is_never_older_than_asked_for(lake: Lake, made: Table, monkeyp
     with pytest.raises(Exception, match="older than 60 s and cannot be refreshed: disk full; read the table without freshness='bounded"):
         later(121)
     monkeypatch.undo()
-    monkeypatch.setattr(bounded.time, "monotonic", lambda: now)
+    monkeypatch.setattr(bounded, "now", lambda: now)
     assert later(121) == [1000, 1001, 1002]
 
 

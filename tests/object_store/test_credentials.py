@@ -165,5 +165,5 @@ def test_credentials_that_end(session: Bucket, monkeypatch: pytest.MonkeyPatch) 
     assert session.spark.sql("SELECT * FROM t WHERE x = 15").count() == 1
     session.spark.conf.unset("spark.data_skip.storage.aws_secret_access_key")
     now = time.monotonic
-    monkeypatch.setattr("data_skip.store.object_place.time.monotonic", lambda: now() + 100)
+    monkeypatch.setattr("data_skip.store.object_place.now", lambda: now() + 100)
     session.check("x = 15", read=1)

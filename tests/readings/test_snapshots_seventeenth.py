@@ -125,7 +125,7 @@ def test_a_query_that_waits_for_a_refresh_that_began_too_long_ago(monkeypatch: p
             go.wait(20)
 
     index = bounded.Bounded(10, refresh)
-    monkeypatch.setattr(bounded.time, "monotonic", lambda: now)
+    monkeypatch.setattr(bounded, "now", lambda: now)
     first = threading.Thread(target=index.bring_up_to_date)
     first.start()
     started.wait(20)

@@ -10,7 +10,7 @@ from data_skip.planning import bounded
 def test_an_index_of_a_bounded_age_is_never_older(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is refreshed meanwhile, what is waited for is as young as was asked for."""
     now, refreshed = 0.0, 0.0
-    monkeypatch.setattr(bounded.time, "monotonic", lambda: now)
+    monkeypatch.setattr(bounded, "now", lambda: now)
 
     def refresh() -> None:
         nonlocal refreshed

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from data_skip import DataSkipError, MinMax
 from data_skip.planning.callback import _last_snapshot
 from data_skip.planning.catalog import places_of
-from data_skip.store import DeltaStore, StoreError, delta
+from data_skip.store import DeltaStore, StoreError, opened
 from tests.support import Lake
 from tests.test_store import column, key, records
 
@@ -51,7 +51,7 @@ def test_an_index_that_is_put_back_while_it_is_opened(tmp_path: Path, monkeypatc
     shutil.copytree(log, tmp_path / "copy")
     store.append([key("b")], [1], {column("x"): records(1)})
 
-    def opened(*asked: Any, **options: Any) -> DeltaTable:
+    def replaced(*asked: Any, **options: Any) -> DeltaTable:
         table = DeltaTable(*asked, **options)
         if turns:
             turns.clear()
@@ -60,7 +60,7 @@ def test_an_index_that_is_put_back_while_it_is_opened(tmp_path: Path, monkeypatc
             DeltaStore(store.uri).append([key("c")], [1], {column("x"): records(1)})
         return table
 
-    monkeypatch.setattr(delta, "DeltaTable", opened)
+    monkeypatch.setattr(opened, "DeltaTable", replaced)
     reader = DeltaStore(store.uri)
     assert files(reader) == {"a", "b"}
     assert files(reader) == {"a", "c"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Callable
 from threading import Lock, Thread, current_thread
 
 from data_skip.errors import DataSkipError
+from data_skip.store.clock import now
 
 _CONTRACT = re.compile(r"bounded\((\d+(?:\.\d+)?)\)")
 
@@ -28,15 +28,15 @@ class Bounded:
         self._as_of = -math.inf  # the moment whose files the index has
         self._lock = Lock()
         self._running: Thread | None = None
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
 
     def bring_up_to_date(self) -> None:
         """Waits until the index is young enough; one that is, and more than half as old as it may be, is refreshed in the background.
 
         DataSkipError where it cannot be brought up to date.
         """
-        now = time.monotonic()
-        while (age := now - self._as_of) > self._seconds / 2:  # again, where what another query waits for began too long ago
+        asked = now()
+        while (age := asked - self._as_of) > self._seconds / 2:  # again, where what another query waits for began too long ago
             with self._lock:
                 running = self._running
                 if running is None:
@@ -50,11 +50,11 @@ class Bounded:
                 raise DataSkipError(f"it is older than {self._seconds:g} s and cannot be refreshed: {self._error}") from self._error
 
     def _run(self) -> None:
-        started = time.monotonic()
+        started = now()
         try:
             self._refresh()
             self._as_of, self._error = started, None
-        except Exception as error:  # which is the query's, not this thread's
+        except BaseException as error:  # which is the query's, not this thread's; a panic of deltalake's Rust is no Exception
             self._error = error
         finally:
             with self._lock:

@@ -10,6 +10,7 @@ from concurrent.futures import Future, wait
 from threading import Thread
 from typing import Generic, TypeVar
 
+from data_skip.store.clock import now
 from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, foreign_token, storage_options
 
 ELSEWHERE = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
@@ -44,11 +45,6 @@ class Asked(Generic[Answer]):
         """Whether there is no answer yet."""
         return not self._answer.done()
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether the answer is an error: who did not wait for it asks again, instead of being told what was wrong then."""
-        return self._answer.done() and self._answer.exception() is not None
-
     def answer(self, until: float) -> Answer:
         """What was answered. Late where it is not, at a moment of time.perf_counter(); or at once, where others have waited in vain."""
         wait([self._answer], 0.0 if self._given_up else max(0.0, until - time.perf_counter()))
@@ -72,10 +68,10 @@ class ObjectPlace:
 
     def is_reached_otherwise(self) -> bool:
         """Whether the store is, than when this was asked before: credentials of roles and instances end, and others follow."""
-        if time.monotonic() < self._options_until:
+        if now() < self._options_until:
             return False
         options = storage_options(self._uri, self._spark)
-        self._options_until = time.monotonic() + _OPTIONS_SECONDS
+        self._options_until = now() + _OPTIONS_SECONDS
         changed = dict(options) != dict(self.options)
         self.options = options
         return changed
@@ -92,24 +88,24 @@ class ObjectPlace:
 
     def looked_at(self, version: int, believed: float) -> None:
         """All was looked at now, and this was the last version; believed: as of `is_last`, for which that is to be known again."""
-        self._seen_at = self._looked_at = time.monotonic()
+        self._seen_at = self._looked_at = now()
         self._commit = self._commit_of(version) if believed <= 0 else None
 
     def asks_nothing(self, known: bool, believed: float) -> bool:
         """Whether what was seen a moment ago answers without a request; known: whether there was an index."""
-        now = time.monotonic()
-        if now >= self._options_until:
+        moment = now()
+        if moment >= self._options_until:
             return False
-        return now - self._seen_at < believed if known else now < max(self._absent_until, self._unreadable_until)
+        return moment - self._seen_at < believed if known else moment < max(self._absent_until, self._unreadable_until)
 
     def seen_empty(self) -> None:
         """There is no index now."""
-        self._absent_until = time.monotonic() + _ABSENT_SECONDS
+        self._absent_until = now() + _ABSENT_SECONDS
 
     @property
     def is_empty(self) -> bool:
         """Whether there was no index a moment ago."""
-        return time.monotonic() < self._absent_until
+        return now() < self._absent_until
 
     def seen_unreadable(self, error: BaseException) -> None:
         """There is an index, or something else, that cannot be read now."""
@@ -117,12 +113,12 @@ class ObjectPlace:
         token = foreign_token(self.options)
         more = f"; {token} is set in the environment, which deltalake takes for a session token of these keys: unset it" if token else ""
         self._why_unreadable = f"the index at {self._uri} cannot be read ({self.shown(error)}{more}); {advice}"
-        self._unreadable_until = time.monotonic() + _UNREADABLE_SECONDS
+        self._unreadable_until = now() + _UNREADABLE_SECONDS
 
     @property
     def why_unreadable(self) -> str:
         """Why it could not be read a moment ago; "" where it could, and where nobody knows."""
-        return self._why_unreadable if time.monotonic() < self._unreadable_until else ""
+        return self._why_unreadable if now() < self._unreadable_until else ""
 
     def is_last(self, version: int, believed: float) -> bool:
         """Whether a version, the last one when it was read, is so still; believed: or was, so many seconds ago.
@@ -130,16 +126,16 @@ class ObjectPlace:
         By one request at most, since versions are numbered without gaps. That an index was deleted, and perhaps made anew, is not seen
         so, unless nothing is to be believed: then by one more. Hence a minute after all was looked at, that is to be done again.
         """
-        now = time.monotonic()
-        if now - self._seen_at < believed:
+        moment = now()
+        if moment - self._seen_at < believed:
             return True
-        if self._spark is None or self.options.say_where or now >= self._looked_at + _LOOK_SECONDS:
+        if self._spark is None or self.options.say_where or moment >= self._looked_at + _LOOK_SECONDS:
             return False
         if believed <= 0 and (self._commit is None or self._commit_of(version) != self._commit):
             return False
         if self._spark.holds(self._commit_uri(version + 1)) is not False:
             return False
-        self._seen_at = now
+        self._seen_at = moment
         return True
 
     def _commit_uri(self, version: int) -> str:

@@ -7,7 +7,7 @@ import sys
 import threading
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
@@ -170,11 +170,14 @@ class Snapshot:
         found = self._kept(wanted)
         if len(found) < len(wanted):
             found = self._read_in_time(wanted, most, until)
+        self._keep(found, most)
+        return {column: found[column] for column in wanted}
+
+    def _keep(self, found: Mapping[str, pa.StructArray], most: int) -> None:
         self._sizes |= {column: records.nbytes for column, records in found.items()}
         if most:
             self._records |= found
             MEMORY.used(self, [(column, records.nbytes) for column, records in found.items()], most)
-        return {column: found[column] for column in wanted}
 
     def fitting(self, columns: Iterable[str], most: int, until: float = math.inf) -> list[str]:
         """Those of some indexes whose records take no more than `most` bytes together, the smallest first. until: as of `records`."""
@@ -234,8 +237,7 @@ class Snapshot:
                 if missing:
                     rows = self._read(missing)
                     found |= {column: self._of_versions(rows[column]) for column in missing}
-                if most:
-                    self._records |= found
+                self._keep(found, most)  # also of those for whom it comes too late
             return found
 
         return self._in_time(wanted, read, until)
@@ -247,13 +249,16 @@ class Snapshot:
         key = tuple(sorted(columns))
         with self._asking:
             asked = self._asked.get(key)
-            if asked is None or asked.has_failed:
-                asked = self._asked[key] = Asked(read)
+            if asked is None:
+                asked = self._asked[key] = Asked(partial(self._answered, key, read))
+        return self._answer(asked, until)
+
+    def _answered(self, key: tuple[str, ...], read: Callable[[], Read]) -> Read:
         try:
-            return self._answer(asked, until)
-        finally:
-            if not asked.is_running:
-                self._asked.pop(key, None)
+            return read()
+        finally:  # whoever waits has it at hand
+            with self._asking:
+                del self._asked[key]
 
     def _alone(self, read: Callable[[], Read], until: float) -> Read:
         """As `_in_time`, of what nobody else waits for."""
