@@ -69,11 +69,15 @@ LONG = (
     ),
     "differential/test_random_predicates::test_every_file_with_a_matching_row_is_kept[value_list-unsimplified-",
     "differential/test_random_predicates::test_every_file_with_a_matching_row_is_kept[min_max-unsimplified-",
+    "differential/test_random_predicates::test_changed_files",
     "elements/test_arrays::test_every_index",
     "elements/test_lifting",
     "elements/test_random_arrays",
     "falsifiable/",
+    "geo_skip/test_cells::test_ids_of_many",
+    "geo_skip/test_cells::test_points_have_ids",
     "geo_skip/test_earth",
+    "geo_skip/test_geoparquet::test_sedonas_own_reader",
     "geo_skip/test_geometry::test_wkb",
     "geo_skip/test_points::test_every_function[S2Covering]",
     "geo_skip/test_points::test_every_function[all]",
@@ -82,20 +86,77 @@ LONG = (
     "indexes/test_affix_cuts::test_is_sound",
     "indexes/test_bloom::test_a_long_in_list",
     "indexes/test_metric_distance::test_a_metric_over_vectors",
-    "indexes/test_metric_distance::test_great_circle_is_sound",
+    "indexes/test_metric_distance::test_great_circle",
+    "indexes/test_metric_distance::test_the_origin",
     "indexes/test_python_functions::test_functions_of_every_kind",
+    "indexes/test_python_functions::test_null_goes",
     "indexes/test_python_functions::test_types_that_are_exchanged",
+    "joins/test_joins::test_a_python_function_of_both_sides",
     "joins/test_joins_cost",
     "joins/test_random_joins",
+    "log_skip/test_reading::test_odd_lines",
+    "log_skip/test_user_agents::test_every_agent",
+    "log_skip/test_user_agents::test_skips_hours",
     "notebook/test_skipping_magic",
     *(f"pages/test_pages::test_the_page_runs[{page}" for page in ("README", "docs/command", "docs/how-to/", "docs/plugins", "docs/sql")),
     "readings/",
     "sql/test_sql",
     "test_cancelling",
+    "test_direct::test_one_large_file",
     "test_direct::test_records_of_all_indexes",
+    "test_direct::test_values_are_those",
+    "test_first_minutes::test_extractors_by",
+    *(f"test_formats::test_formats[{kind}-{{'compression" for kind in ("csv", "json", "parquet")),
+    "test_grouped::test_a_file_that_cannot_be_read",
+    "test_grouped::test_a_python_function_is_asked_once",
+    "test_many_commits::test_as_many",
+    "test_memory::test_records_are_read_again",
+    "test_normalize::test_any_tree",
     "test_partitions::test_random_predicates",
+    "test_planning_cost::test_a_thousand_predicates",
+    "test_planning_cost::test_of_very_many",
+    "test_stored_indexes::test_sessions_at_once",
+    "test_store::test_writer_that_never_wins",
+    "test_store::test_writers_in_threads",
     "test_third_party",
     "traps/test_h_times",
+)
+# Of what takes a second for each of its parameters, or more, `make test` runs the first one.
+FIRST = (
+    "differential/test_planted_in_versions::test_a_bug",
+    "elements/test_arrays::test_subqueries",
+    "faults/test_sample::test_lost_answer",
+    "geo_skip/test_functions::test_in_python_with_other_indexes",
+    "geo_skip/test_functions::test_only_points_in_the_box",
+    "geo_skip/test_joins::test_many_regions",
+    "geo_skip/test_joins::test_the_files_of",
+    "geo_skip/test_points::test_every_function",
+    "indexes/test_gap_list::test_every_ordered_type",
+    "joins/test_joins::test_many_keys",
+    "log_skip/test_ngram::test_is_sound",
+    "log_skip/test_ngram::test_skips_by_literals",
+    "test_check_index::test_indexes_of",
+    "test_direct_values::test_records_of_every_type",
+    "test_formats::test_malformed_json",
+    "test_grouped::test_records_are_those",
+    "test_grouped::test_rows_that_cross",
+    "test_lifting::test_what_is_read_instead",
+    "test_normalize::test_truth_tables",
+    "test_partitions::test_skips",
+    "test_plans_of_tpcds::test_with_indexes",
+    "test_same_code::test_a_plugin_that_differs",
+    "test_transparency::test_partitioned_tables",
+    "test_unreadable::test_a_rotation",
+    "traps/test_a_numbers::test_a1_",
+    "traps/test_a_numbers::test_a6_",
+    "traps/test_d_plans::test_d9_",
+    "traps/test_e_strings::test_e18_",
+    "traps/test_e_strings::test_e4_",
+    "traps/test_f_collations::test_f1_",
+    "traps/test_g_casts::test_g11_local_years",
+    "traps/test_g_casts::test_g1_",
+    "traps/test_i_schema::test_i3_",
+    "traps/test_j_files::test_j15_",
 )
 # Files that take long, the longest first: so that no worker is left with one of them when the other has nothing more to do.
 LONGEST = (
@@ -108,7 +169,10 @@ LONGEST = (
     "claims/test_monotone",
     "elements/test_arrays",
     "test_check_index",
+    "geo_skip/test_cells::test_ids_of_many",
+    "geo_skip/test_cells::test_points_have_ids",
     "geo_skip/test_earth",
+    "geo_skip/test_geoparquet::test_sedonas_own_reader",
     "test_unreadable",
     "traps/test_d_plans",
     "joins/test_joins",
@@ -124,11 +188,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def name(item: pytest.Item) -> str:
         return str(item.path.relative_to(Path(__file__).parent).with_suffix(""))
 
+    seen: set[str] = set()
     for item in items:
         if name(item).startswith(SPARK_VERSION):
             item.add_marker("spark_version")
-        if f"{name(item)}::{item.name}".startswith(LONG):
+        whole = f"{name(item)}::{item.name}"
+        test, is_one_of, _ = whole.partition("[")
+        if whole.startswith(LONG) or (is_one_of and test in seen and test.startswith(FIRST)):
             item.add_marker("long")
+        elif not item.get_closest_marker("long"):
+            seen.add(test)
 
     def place(item: pytest.Item) -> int:
         if item.get_closest_marker("object_store"):  # last, to be skipped where this process has a session of other jars
