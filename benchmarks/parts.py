@@ -1,11 +1,13 @@
-"""Clauses over an index that takes more memory than `spark.data_skip.records.maxBytes`: what a decision takes, by budget. Without Spark.
+"""Clauses over an index that takes more memory than `spark.data_skip.records.maxBytes`: what a decision takes, by budget.
 
     make bench BENCH=parts      or      python -m benchmarks.parts [files [bytes of the budget]]
 
 An index of so many files that do not exist, in the order in which they were listed, which says nothing of their values, and again after
 compaction, which sorts by MinMax: of a number (MinMax: four longs of it are written), and of ten names (ValueList). Each decision in a
 process of its own, which has the snapshot at hand, and nothing read of the records: its time, and the memory that it takes beyond that,
-at most. "whole" reads all records of the columns at once, as with a budget that they fit in; "again": a second decision.
+at most. "whole" reads all records of the columns at once, as with a budget that they fit in; "in parts" the driver reads them part by
+part; "in tasks" those of a local session of Spark do, which is there already, and has not run a task yet: their memory is not counted.
+Queries have tasks do it where there are more cores, and more to read. "again": a second decision.
 """
 
 from __future__ import annotations
@@ -15,16 +17,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from data_skip.clause import Clause, Computed, Field, Mask, Records, survivors
 from data_skip.indexes.distinct import owners
+from data_skip.planning import in_tasks as tasks
 from data_skip.planning.deadline import Deadline
 from data_skip.planning.in_parts import part_by_part
+from data_skip.planning.in_tasks import Tasks, Told
 from data_skip.store import DeltaStore, FileKey, Snapshot
 from data_skip.store.definition import Definition
 from data_skip.store.snapshot import definition_field
@@ -54,16 +61,18 @@ def main(files: int, budget: int) -> None:
 def measure_all(folder: str, budget: int) -> None:
     """Each decision in a process of its own."""
     for clause in CLAUSES:
-        for most in (0, budget):
-            subprocess.run([sys.executable, "-m", "benchmarks.parts", folder, clause, str(most)], check=True)
+        for how in HOW:
+            subprocess.run([sys.executable, "-m", "benchmarks.parts", folder, clause, how, str(budget)], check=True)
 
 
-def measure(folder: str, name: str, most: int) -> None:
-    """One decision, and a second one; most: 0: all records at once."""
+def measure(folder: str, name: str, how: str, most: int) -> None:
+    """One decision, and a second one."""
     snapshot = DeltaStore(f"file:{folder}/_data_skip").snapshot()
     assert snapshot is not None
     clause = CLAUSES[name](snapshot.count)
-    decide = whole if not most else in_parts
+    decide = HOW[how]
+    if decide is in_tasks:
+        SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate().sparkContext.setLogLevel("ERROR")
     before = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # what has been the most is forgotten
     start = time.perf_counter()
@@ -73,7 +82,6 @@ def measure(folder: str, name: str, most: int) -> None:
     start = time.perf_counter()
     decide(clause, snapshot, most)
     again = time.perf_counter() - start
-    how = "in parts" if most else "whole"
     print(f"  {name:<8} {how:<9} {cold:6.2f} s, again {again:6.2f} s, {peak / 2**20:6,.0f} MiB, {kept.sum():,} files are left", flush=True)
 
 
@@ -85,6 +93,30 @@ def whole(clause: Clause, snapshot: Snapshot, most: int) -> Mask:
 def in_parts(clause: Clause, snapshot: Snapshot, most: int) -> Mask:
     """As where they do not."""
     return part_by_part(clause, snapshot, {}, snapshot.listed, most, Deadline(math.inf))
+
+
+def in_tasks(clause: Clause, snapshot: Snapshot, most: int) -> Mask:
+    """As where Spark's tasks evaluate them."""
+    deadline = Deadline(1e6)
+    tasks._LEAST_PIECES = -(10**6)  # however little there is, and however few cores
+    first = Tasks(None, may_run=True)
+    may_match = first.survivors(clause, "", snapshot, {}, snapshot.listed, most, deadline)
+    if first.job is None:
+        return may_match
+    listing = Ran()
+    first.job.hand_over(listing, 0.0, deadline)
+    return Tasks(Told.of(listing.told), may_run=False).survivors(clause, "", snapshot, {}, snapshot.listed, most, deadline)
+
+
+class Ran:
+    """In place of a Listing of the JVM: runs the job that is handed over to it."""
+
+    def handOver(self, found: Any, seconds: float, known: str) -> None:
+        answers = [b64encode(bytes(answer)).decode() for answer in found.collect()]
+        self.told = {"known": known, "found": answers, "why": "", "seconds": 0.0}
+
+
+HOW: dict[str, Callable[[Clause, Snapshot, int], Mask]] = {"whole": whole, "in parts": in_parts, "in tasks": in_tasks}
 
 
 def number(files: int) -> Clause:
@@ -101,7 +133,7 @@ def names(files: int) -> Clause:
         found[owners(values)[pa.compute.is_in(values.flatten(), wanted).to_numpy(zero_copy_only=False)]] = True
         return pa.array(found)
 
-    return Computed("a name", (Field("s", "values", "s"),), holds)
+    return Computed("a name", (Field("s", "values", "s"),), holds, pure=True)
 
 
 CLAUSES: dict[str, Callable[[int], Clause]] = {"number": number, "names": names, "both": lambda files: number(files) & names(files)}
@@ -144,7 +176,7 @@ def size_of(folder: Path) -> int:
 
 if __name__ == "__main__":
     if len(sys.argv) > 3:
-        measure(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+        measure(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         given = [int(argument) for argument in sys.argv[1:]]
         main(*(given + [FILES, BUDGET][len(given) :]))

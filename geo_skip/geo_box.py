@@ -111,4 +111,4 @@ def _any_box(index: BoundIndex, test: Callable[[Boxes], Mask]) -> Clause:
         passes[owners[test(boxes)]] = True
         return pa.array(passes, mask=~known)
 
-    return Computed(f"a box of {index} passes", tuple(index[side] for side in SIDES), any_passes)
+    return Computed(f"a box of {index} passes", tuple(index[side] for side in SIDES), any_passes, pure=True)

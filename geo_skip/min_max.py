@@ -37,6 +37,8 @@ def _both_admit(x: BoundIndex, y: BoundIndex, node: Expression, indexes: Indexes
 
 
 def _in_box(x: BoundIndex, y: BoundIndex, about: Asked, text: Text) -> Clause:
+    question = about.question
+
     def may_match(*fields: pa.Array) -> pa.BooleanArray:
         low_x, high_x, values_x, nans_x, low_y, high_y, values_y, nans_y = fields
         odd = pc.or_kleene(pc.greater(nans_x, 0), pc.greater(nans_y, 0))
@@ -45,8 +47,8 @@ def _in_box(x: BoundIndex, y: BoundIndex, about: Asked, text: Text) -> Clause:
         boxes = np.stack([side.to_numpy(zero_copy_only=False) for side in sides], axis=1)
         known = within(boxes, ANYWHERE)
         possible = np.zeros(len(boxes), dtype=bool)
-        possible[known] = about.question.possible(boxes[known])
+        possible[known] = question.possible(boxes[known])
         inside = pc.if_else(none, False, pa.array(possible, mask=~known))
         return pc.or_kleene(inside, odd)
 
-    return Computed(text, tuple(index[field] for index in (x, y) for field in _FIELDS), may_match)
+    return Computed(text, tuple(index[field] for index in (x, y) for field in _FIELDS), may_match, pure=True)

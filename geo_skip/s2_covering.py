@@ -77,4 +77,4 @@ def _any_cell(index: BoundIndex, region: Ids) -> Clause:
         met[owners(cells)[meeting(as_ids(cells.flatten().to_numpy(zero_copy_only=False)), region)]] = True
         return pa.array(met, mask=cells.is_null().to_numpy(zero_copy_only=False))
 
-    return Computed(f"a cell of {index} is one of {len(region)}, or meets one", (index["cells"],), any_meets)
+    return Computed(f"a cell of {index} is one of {len(region)}, or meets one", (index["cells"],), any_meets, pure=True)

@@ -147,7 +147,7 @@ def _may_contain(index: BoundIndex, required: Required, text: Text) -> Clause:
         unknown = pc.and_(lists.is_null(), bitsets.is_null())
         return pa.array(_satisfied(required, present, columns), mask=unknown.to_numpy(zero_copy_only=False))
 
-    return Computed(text, (index["grams"], index["bitsets"]), may_match)
+    return Computed(text, (index["grams"], index["bitsets"]), may_match, pure=True)
 
 
 def _satisfied(required: Required, present: Mask, columns: Mapping[str, int]) -> Mask:

@@ -69,9 +69,9 @@ def random_clause(random: Random, depth: int = 0) -> Clause:
     field = Field(random.choice("xy"), random.choice([*VALUES]), "index")
     if random.random() < 0.1:
         items = Field(field.index, "items", "index")
-        return Computed("long list", (items,), lambda lists: pc.greater(pc.list_value_length(lists), 0))
+        return Computed("long list", (items,), lambda lists: pc.greater(pc.list_value_length(lists), 0), pure=True)
     if random.random() < 0.1:
-        return Computed("x < y", (Field("x", "long", ""), Field("y", "long", "")), pc.less)
+        return Computed("x < y", (Field("x", "long", ""), Field("y", "long", "")), pc.less, pure=True)
     values = [value for value in VALUES[field.name][1] if value == value]
     value = pa.scalar(random.choice(values), VALUES[field.name][0])
     compare: Callable[[Any], Clause] = random.choice([field.__gt__, field.__ge__, field.__lt__, field.__le__, field.__eq__, field.__ne__])

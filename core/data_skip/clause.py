@@ -188,11 +188,15 @@ Text = str | Words
 
 @dataclass(frozen=True, eq=False)
 class Computed(Clause):
-    """A clause that needs code: one vectorised function of its fields (an array of each) to booleans, null for unknown."""
+    """A clause that needs code: one vectorised function of its fields (an array of each) to booleans, null for unknown.
+
+    pure: whether the function depends on its arguments alone, and on constants that it holds: then any other process may evaluate it.
+    """
 
     text: Text
     inputs: tuple[Field, ...]
     function: Callable[..., pa.BooleanArray]
+    pure: bool = False
 
     def fields(self) -> Iterator[Field]:
         yield from self.inputs

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 import data_skip
 import log_skip
 from data_skip import BloomFilter, MinMax, Suffix, ValueList
+from data_skip.planning import in_tasks
 from tests.support import aged, rows_of
 
 PREDICATES = (
@@ -47,7 +48,13 @@ def main(master: str, folder: Path) -> None:
         with skipping.disabled():
             found[predicate] = [rows == rows_of(spark.sql(f"SELECT * FROM t WHERE {predicate}")), sum(rows.values()), read]
     in_snapshot = skipping.read(folder).where("x >= 70").count()
-    print(json.dumps({"unknown": report.unknown, "direct": report.files_direct, "found": found, "in_snapshot": in_snapshot}))
+    told = {"unknown": report.unknown, "direct": report.files_direct, "found": found, "in_snapshot": in_snapshot}
+    in_tasks._LEAST_PIECES = -1000  # so few records take a job as well
+    spark.conf.set("spark.data_skip.records.maxBytes", "1")
+    spark.conf.set("spark.data_skip.decideSeconds", "100")
+    rows = [row.x for row in spark.sql("SELECT x FROM t WHERE x = 42").collect()]
+    by_tasks = skipping.report().scans[-1]
+    print(json.dumps({**told, "by_tasks": [rows, by_tasks.files_read, *by_tasks.notes]}))
     spark.stop()
 
 

@@ -35,6 +35,8 @@ def is_as_in_a_local_session(told: dict[str, Any]) -> None:
     for predicate in PREDICATES:
         equal, rows, read = told["found"][predicate]
         assert equal and rows and read < 8, (predicate, told["found"][predicate])
+    rows, read, note, *_ = told["by_tasks"]
+    assert (rows, read) == ([42], 1) and "were evaluated by 1 tasks in" in note, told["by_tasks"]
 
 
 def test_executors_in_processes_of_their_own(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -20,6 +20,7 @@ from pyspark.cloudpickle import list_registry_pickle_by_value
 from data_skip.index import Index
 
 _COLLECTING = ("data_skip", "data_skip.building", "data_skip.proofs")
+_EVALUATING = (*_COLLECTING, "data_skip.indexes", "data_skip.planning", "data_skip.store")
 
 
 class OtherCode(RuntimeError):
@@ -35,9 +36,17 @@ class Code:
     @classmethod
     def of(cls, indexes: Iterable[Index]) -> Code:
         """Of what collects records of these indexes. Classes of a notebook or a script cross as they are."""
-        modules = {kind.__module__ for index in indexes for kind in type(index).__mro__ if _crosses_by_name(kind)}
+        return cls._of(_COLLECTING, {kind.__module__ for index in indexes for kind in type(index).__mro__ if _crosses_by_name(kind)})
+
+    @classmethod
+    def of_functions(cls, functions: Iterable[Callable[..., object]]) -> Code:
+        """Of what evaluates clauses of these functions."""
+        return cls._of(_EVALUATING, {getattr(function, "__module__", None) or "builtins" for function in functions})
+
+    @classmethod
+    def _of(cls, packages: Iterable[str], modules: set[str]) -> Code:
         homes = {home for module in modules - {"__main__", "builtins", "abc"} if (home := _home(module))}
-        return cls({name: _digest(name) for name in sorted({*_COLLECTING, *homes})})
+        return cls({name: _digest(name) for name in sorted({*packages, *homes})})
 
     def check(self) -> None:
         """OtherCode where one of them differs here; ModuleNotFoundError where it lacks."""

@@ -61,6 +61,11 @@ class Listing:
         """For each runtime filter of the scan why what it needs may not be run; None where it may. Of a Listing of the JVM."""
         return list(self._told["refusals"])
 
+    @property
+    def found_by_tasks(self) -> Mapping[str, Any] | None:
+        """What EvaluationJob.java tells of the job that was handed over when this was asked before; None where none was."""
+        return self._told.get("tasks")
+
     @cached_property
     def count(self) -> int:
         """How many files there are."""

@@ -282,4 +282,4 @@ def _any_affix(index: BoundIndex, test: Test, of_null: bool, text: Text) -> Clau
         found = any_of_list(stored, test)
         return pc.or_kleene(found, has_null) if of_null else found
 
-    return Computed(text, (index["affixes"], index["has_null"]), may_match)
+    return Computed(text, (index["affixes"], index["has_null"]), may_match, pure=True)

@@ -134,7 +134,7 @@ def _any_of(index: BoundIndex, hashes: Hashes | None, or_null: bool, text: Text)
         found = pc.greater(pc.list_value_length(bitsets), 0) if hashes is None else any_may_hold(bitsets, hashes)
         return pc.or_kleene(found, has_null) if or_null else found
 
-    return Computed(text, (index["bitsets"], index["has_null"]), may_match)
+    return Computed(text, (index["bitsets"], index["has_null"]), may_match, pure=True)
 
 
 def hashes_of(values: ValueSet, type_: str) -> Hashes | None:

@@ -165,7 +165,8 @@ def _holds_any(index: BoundIndex, values: ValueSet) -> Clause:
     parts: list[Clause] = []
     if values.intervals:
         fields = index["starts"], index["ends"]
-        parts.append(Computed(f"a run of {index} meets {len(values.intervals)} ranges", fields, lambda a, b: any_run_meets(a, b, values)))
+        text = f"a run of {index} meets {len(values.intervals)} ranges"
+        parts.append(Computed(text, fields, lambda a, b: any_run_meets(a, b, values), pure=True))
     if values.nan and index.expression.type in FRACTIONAL:
         parts.append(index["nan_count"] > 0)
     if values.null:

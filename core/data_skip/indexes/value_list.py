@@ -72,11 +72,12 @@ def _decided(node: Expression, index: BoundIndex, indexes: Indexes) -> Decider |
             if not known or (name == "Or" and len(known) < len(parts)):
                 return None
             both, every = (pc.and_, all) if name == "And" else (pc.or_, any)
-            return Decider(lambda values: reduce(both, (part.may_match(values) for part in known)), every(p.of_null for p in known))
+            tests, pure = [part.may_match for part in known], all(part.pure for part in known)
+            return Decider(lambda values: reduce(both, (test(values) for test in tests)), every(p.of_null for p in known), pure)
     values = satisfying(node, index.expression, indexes.spark) if _direct(node, index.expression) else None
     if values is None or len(values.intervals) > _MOST_INTERVALS:
         return decider(node, index.expression, indexes.spark)
-    return Decider(lambda array: members(array, values), values.null)  # a comparison of the expression itself needs no question to Spark
+    return Decider(lambda array: members(array, values), values.null, pure=True)  # of the expression itself: no question to Spark
 
 
 def _direct(node: Expression, target: Expression) -> bool:
@@ -94,4 +95,4 @@ def _any_value(index: BoundIndex, decided: Decider, text: Text) -> Clause:
         found = any_of_list(values, decided.may_match)
         return pc.or_kleene(found, has_null) if decided.of_null else found
 
-    return Computed(text, (index["values"], index["has_null"]), may_match)
+    return Computed(text, (index["values"], index["has_null"]), may_match, decided.pure)

@@ -51,8 +51,8 @@ class Callback:
 
         A question is a word, and what is told with it in further lines.
         "list", java a Listing (SkippingFileIndex.told): takes away the files that need not be read, and says "decided"; or "ask", to be
-        asked again once Python functions have been run; or "run", how many bytes that may save, and of each runtime filter a line, why it
-        is not worth knowing, "" where it is.
+        asked again once Python functions have been run; or "tasks", once the job has that was handed over to it; or "run", how many
+        bytes that may save, and of each runtime filter a line, why it is not worth knowing, "" where it is.
         "indexed", java those of a query's scans that will stay as they are, as no index may serve them, or nothing is known of their rows
         (SkippingRule.Left): JSON, of each scan what is known of its table's indexes (Indexed); null where there are none.
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
@@ -84,7 +84,16 @@ class Callback:
             return f"{type(error).__name__}: {error}" if what == "explain" else None
 
     def _decide(self, listing: Listing, catalog: Catalog) -> str:
-        judgement = judge(listing, catalog.find, catalog.knowledge)
+        judgement = judge(listing, catalog.find, catalog.knowledge, by_tasks=True)
+        if (job := judgement.tasks.job) is not None:
+            if listing.scan.asks:
+                return "ask"
+            try:
+                job.hand_over(listing.java, judgement.start, judgement.deadline)
+                return "tasks"
+            except Exception as unfit:  # what Spark cannot make a job of
+                job.snapshot.why_no_tasks = f"{type(unfit).__name__}: {first_line(unfit)}"
+                return self._decide(listing, catalog)
         not_run: Sequence[str] = []
         if listing.refusals:
             weighed = worth(judgement, catalog.knowledge)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from time import perf_counter
 
 SETTING = "spark.data_skip.decideSeconds"
@@ -10,14 +11,15 @@ SETTING = "spark.data_skip.decideSeconds"
 class Deadline:
     """Some seconds from now: half of them to find clauses, and half, from when these are found, to evaluate and explain them."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, seconds: float, latest: float = math.inf) -> None:
+        """latest: the moment of time.perf_counter() when the time is up in any case."""
+        self._seconds, self._latest = seconds, latest
         self._late = False  # whether something was left undone
         self.next_half()
 
     def next_half(self) -> None:
         """There is time again, half of all that there was."""
-        self._end = perf_counter() + self._seconds / 2
+        self._end = min(perf_counter() + self._seconds / 2, self._latest)
 
     def is_over(self) -> bool:
         """Whether the time is up: whoever asks leaves undone what is to come."""

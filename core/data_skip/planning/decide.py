@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -18,7 +19,7 @@ from data_skip.filters import Indexes
 from data_skip.index import BoundIndex, Index
 from data_skip.planning.catalog import Knowledge
 from data_skip.planning.deadline import Deadline
-from data_skip.planning.in_parts import part_by_part
+from data_skip.planning.in_tasks import Tasks, Told
 from data_skip.planning.merging import Decision, generate_clause
 from data_skip.planning.partitions import partition_values
 from data_skip.planning.partitions import records as partition_records
@@ -77,6 +78,7 @@ class Judgement:
     verdicts: list[Verdict] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    tasks: Tasks = field(default_factory=lambda: Tasks(None, may_run=False))
 
 
 @dataclass
@@ -108,18 +110,24 @@ def decide(listing: Listing, find: Find, knowledge: Knowledge) -> Decided:
     return decided
 
 
-def judge(listing: Listing, find: Find, knowledge: Knowledge) -> Judgement:
-    """Evaluates the clauses of a scan over the records of its tables, by what is known of Python functions.
+def judge(listing: Listing, find: Find, knowledge: Knowledge, by_tasks: bool = False) -> Judgement:
+    """Evaluates the clauses of a scan over the records of its tables, by what is known of Python functions, and what tasks have found.
 
-    What fails is told, not raised.
+    What fails is told, not raised. by_tasks: whether tasks may be asked; where they are to be, nothing else is found.
     """
-    scan = listing.scan
-    found = Judgement(listing, perf_counter(), Deadline(scan.description["decide_seconds"]), notes=list(scan.description["notes"]))
+    scan, told = listing.scan, Told.of(listing.found_by_tasks)
+    deadline = Deadline(scan.description["decide_seconds"], told.end if told else math.inf)
+    found = Judgement(listing, told.start if told else perf_counter(), deadline, notes=list(scan.description["notes"]))
+    found.tasks = Tasks(told, by_tasks)
     try:
         indexes = find(scan.roots, until=found.deadline.end)
         if not indexes:
             found.notes.append(f"no index at {scan.roots[0]}: skipping.table({scan.roots[0]!r}).create_index(...) makes one")
-        found.verdicts = [_verdict(found, root, snapshot, knowledge) for root, snapshot in indexes]
+        for root, snapshot in indexes:
+            found.verdicts.append(_verdict(found, root, snapshot, knowledge))
+            if found.tasks.job is not None:
+                break
+        found.notes += found.tasks.notes
     except Exception as error:  # the law: whatever fails, keeps the files
         found.errors.append(f"{type(error).__name__}: {error}")
     return found
@@ -173,7 +181,7 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
     places = _places_of_few(listed.mask)
     records: Records | None = None
     if stored - set(fitting):
-        may_match = part_by_part(decision.clause, snapshot, columns, listed.mask, most_bytes, deadline)
+        may_match = judgement.tasks.survivors(decision.clause, root, snapshot, columns, listed.mask, most_bytes, deadline)
     else:
         if places is not None:
             columns = {name: records.take(pa.array(places)) for name, records in columns.items()}

@@ -18,10 +18,12 @@ class Decider:
     """What Spark says of a leaf for given values of one expression: `may_match` of each value, `of_null` of NULL.
 
     True where the leaf is true, or where Spark raises an error: the file is read, and the error raised.
+    pure: as of Computed.
     """
 
     may_match: Test
     of_null: bool
+    pure: bool = False
 
 
 def decider(node: Expression, target: Expression, spark: Spark) -> Decider | None:

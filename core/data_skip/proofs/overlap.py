@@ -20,9 +20,8 @@ def meets(low: Field, high: Field, values: ValueSet) -> Clause:
     """Whether [low, high] meets an interval of the set; unknown where low or high is."""
     if len(values.intervals) <= _MOST_COMPARISONS:
         return any_of([_meets_one(low, high, interval) for interval in values.intervals])
-    return Computed(
-        f"[{low}, {high}] meets one of {len(values.intervals)} ranges", (low, high), lambda a, b: _meets_many(a, b, values.intervals)
-    )
+    text = f"[{low}, {high}] meets one of {len(values.intervals)} ranges"
+    return Computed(text, (low, high), lambda a, b: _meets_many(a, b, values.intervals), pure=True)
 
 
 def any_run_meets(starts: pa.ListArray, ends: pa.ListArray, values: ValueSet) -> pa.BooleanArray:

@@ -35,6 +35,9 @@ class Scan:
         self._truths: dict[tuple[str, str, bytes], npt.NDArray[np.uint8]] = {}
         self.asks = False  # for Python functions to be run, and the same questions to be put again
 
+    def __reduce__(self) -> str:
+        raise TypeError("what asks the Spark that planned a query stays with it")
+
     @property
     def java(self) -> Any:
         """The SkippingFileIndex."""

@@ -13,7 +13,7 @@ _OF_A_TASK = "Traceback (most recent call last):"  # of an RDD
 _OF_WORKERS = ("ModuleNotFoundError", "PYTHON_VERSION_MISMATCH", "OtherCode")
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: Exception | str) -> str:
     """The message of a Spark error without its stack; of what was raised in a Python worker, the line below that stack."""
     lines = _text(error).strip().split("\n")
     if lines[0].endswith(_OF_A_TASK):
@@ -34,5 +34,5 @@ def is_of_workers(error: Exception) -> bool:
     return any(name in first_line(error) for name in _OF_WORKERS)
 
 
-def _text(error: Exception) -> str:
+def _text(error: Exception | str) -> str:
     return str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)

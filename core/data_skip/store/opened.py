@@ -148,7 +148,7 @@ class DeltaReader:
                 place.looked_at(table.version(), believed)
             self._check(table)
             if self._snapshot is None or self._snapshot.said != said(table):
-                self._snapshot = Snapshot(table, self.location, self._shown)
+                self._snapshot = Snapshot(table, self.location, self._shown, self._place.options)
         except TableNotFoundError as error:
             self._snapshot = None
             if not local:

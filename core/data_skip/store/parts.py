@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from data_skip.store.row_groups import RowGroups
+from data_skip.store.row_groups import Group, OpenedFile, RowGroups, StoredFile
 from data_skip.store.versions import Places
 
 Flags = npt.NDArray[np.bool_]
@@ -26,6 +28,24 @@ class Part:
     groups: list[int]
 
 
+@dataclass(frozen=True)
+class Piece:
+    """What another process is told of a part: file versions that follow one another are numbered from the first of them on."""
+
+    first: int  # its place in the snapshot
+    asked: Flags
+    numbers: list[int]  # of the row groups, in the snapshot
+    groups: list[Group]  # in these files
+    paths: list[str]
+    places: Places | None  # of each row that of its file version, -1 where it is not asked for; None: each row is of its own
+
+    def rows(self, schema: pa.Schema, opened: Callable[[str], Any]) -> Rows:
+        """Its rows. schema: of the records that are read; opened: what opens a path."""
+        files: list[StoredFile] = [OpenedFile(path, opened) for path in self.paths]
+        holds = None if self.places is None else self.places >= 0
+        return Rows(RowGroups(files, schema, self.groups), self.places, holds)
+
+
 class Rows:
     """Of which file version each row of an index is."""
 
@@ -40,18 +60,20 @@ class Rows:
             found[self._places_of(group)] = True
         return found
 
-    def parts(self, fields: Fields, asked: Flags, most: int) -> Iterator[Part]:
+    def parts(self, fields: Fields, asked: Flags, most: int, by_footers: bool = False) -> Iterator[Part]:
         """The file versions that are asked for, so many at a time as take `most` bytes while they are read.
 
-        But LEAST_PART at least, and a row group of each index.
+        But LEAST_PART at least, and a row group of each index. by_footers: as far as footers tell, which takes no look at texts: they may
+        take a few times as much.
         """
         most = max(most, LEAST_PART)
+        size = self.groups.least_bytes_of if by_footers else partial(self.groups.bytes_of, rough=most)
         spans = {
             group: (places.min(), places.max()) for group in range(self.groups.count) if len(places := self._asked_of(group, asked)[1])
         }
         numbers = np.array([*spans], dtype=np.int64)
         low, high = np.array([*spans.values()], dtype=np.int64).reshape(-1, 2).T
-        sizes = np.array([sum(self.groups.bytes_of(group, column, names, most) for column, names in fields.items()) for group in spans])
+        sizes = np.array([sum(size(group, column, names) for column, names in fields.items()) for group in spans])
         begins = np.concatenate([[0], np.unique(low)[1:], [len(asked)]])
         at = 0
         while at < len(begins) - 1:
@@ -80,6 +102,21 @@ class Rows:
             column: merged(self.groups.read(groups, column, names), chosen, of_versions, len(part.versions))
             for column, names in fields.items()
         }
+
+    def piece(self, part: Part, asked: Flags) -> Piece:
+        """A part, for another process."""
+        first, end = int(part.versions[0]), int(part.versions[-1]) + 1
+        rows = []
+        for group in part.groups:
+            found, versions = self._asked_of(group, asked)
+            inside = (versions >= first) & (versions < end)
+            places = np.full(len(self._places_of(group)), -1, dtype=np.int32)
+            places[found[inside]] = versions[inside] - first
+            rows.append(places)
+        all_places = np.concatenate([np.empty(0, dtype=np.int32), *rows])
+        own = len(all_places) == end - first and bool((all_places == np.arange(end - first)).all())
+        files, groups = self.groups.where(part.groups)
+        return Piece(first, asked[first:end], part.groups, groups, [file.path for file in files], None if own else all_places)
 
     def _places_of(self, group: int) -> Places:
         start, end = self.groups.starts[group : group + 2]

@@ -7,19 +7,19 @@ any, so ends of floating-point numbers are told of row groups that were read bef
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from data_skip.store.sizes import most_bytes, refuse_large
+from data_skip.store.sizes import least_bytes, most_bytes, refuse_large
 
 _WRITER = "parquet-rs "
 _PHYSICAL = {"INT32": pa.int32(), "INT64": pa.int64()}
@@ -27,27 +27,53 @@ Ends = tuple[pa.Scalar | None, pa.Scalar | None]  # the smallest and the largest
 _UNKNOWN: Ends = (None, None)
 
 
-class _Group(NamedTuple):
-    file: int
+class StoredFile(Protocol):
+    """A file of an index: a fragment of a dataset of Arrow, or an OpenedFile."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def metadata(self) -> pq.FileMetaData: ...
+    def open(self) -> Any: ...
+
+
+class OpenedFile:
+    """A file of an index, as a task opens it."""
+
+    def __init__(self, path: str, opened: Callable[[str], Any]) -> None:
+        """opened: what opens a path, for pq.ParquetFile."""
+        self.path, self._opened = path, opened
+
+    @cached_property
+    def metadata(self) -> pq.FileMetaData:
+        """Its footer."""
+        return pq.read_metadata(self.open())
+
+    def open(self) -> Any:
+        """Its bytes."""
+        return self._opened(self.path)
+
+
+class Group(NamedTuple):
+    """A row group."""
+
+    file: int  # the place of its file
     number: int  # in its file
 
 
 class RowGroups:
-    """The row groups of all files of an index, in the order of its rows."""
+    """The row groups of files of an index, in the order of its rows."""
 
-    def __init__(self, dataset: ds.Dataset) -> None:
-        self._schema = dataset.schema
-        self._files = list(dataset.get_fragments())
-        self._groups: list[_Group] = []
-        counts = []
-        for i, file in enumerate(self._files):
-            metadata = file.metadata
-            self._groups += [_Group(i, number) for number in range(metadata.num_row_groups)]
-            counts += [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+    def __init__(self, files: Sequence[StoredFile], schema: pa.Schema, groups: Sequence[Group] | None = None) -> None:
+        """groups: those that count; None: all of the files."""
+        self._schema, self._files = schema, files
+        every = [Group(i, number) for i, file in enumerate(files) for number in range(file.metadata.num_row_groups)]
+        self._groups = every if groups is None else list(groups)
+        counts = [files[group.file].metadata.row_group(group.number).num_rows for group in self._groups]
         self.starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])  # of the rows of each, and where the last ends
         self._ends: dict[tuple[str, str], tuple[pa.Array, pa.Array]] = {}
         self._sizes: dict[tuple[str, int, int], int] = {}
-        self._numbers: dict[tuple[str, str], npt.NDArray[np.bool_]] = {}  # by field, which groups were seen to have no NaN
+        self.without_nan: dict[tuple[str, str], npt.NDArray[np.bool_]] = {}  # by index and field, which groups were seen to have none
 
     @property
     def count(self) -> int:
@@ -60,11 +86,12 @@ class RowGroups:
         if type_ is None or not has_ends(type_):
             return None
         if (column, field) not in self._ends:
-            found = [ends for file in self._files for ends in _ends_in(file, column, field, type_)]
+            of_files = [list(_ends_in(file, column, field, type_)) for file in self._files]
+            found = [of_files[group.file][group.number] for group in self._groups]
             self._ends[column, field] = (pa.array([low for low, _ in found], type_), pa.array([high for _, high in found], type_))
         low, high = self._ends[column, field]
         if pa.types.is_floating(type_):
-            known = pa.array(self._numbers.get((column, field), np.zeros(self.count, dtype=bool)))
+            known = pa.array(self.without_nan.get((column, field), np.zeros(self.count, dtype=bool)))
             low, high = (pc.if_else(known, end, None) for end in (low, high))
         return low, high
 
@@ -80,6 +107,21 @@ class RowGroups:
                 raise ValueError(f"{fragment.path} {error}") from error
         return self._sizes[key]
 
+    def least_bytes_of(self, group: int, column: str, fields: Collection[str]) -> int:
+        """How many bytes they take at least, by the footer alone. ValueError: as of refuse_large."""
+        file, number = self._groups[group]
+        return least_bytes(self._files[file].metadata, [f"{column}.{field}" for field in fields], [number])
+
+    def where(self, groups: Sequence[int]) -> tuple[list[StoredFile], list[Group]]:
+        """In which files some row groups lie, and which of them each is there."""
+        found = [self._groups[group] for group in groups]
+        places = {file: place for place, file in enumerate(dict.fromkeys(group.file for group in found))}
+        return [self._files[file] for file in places], [Group(places[group.file], group.number) for group in found]
+
+    def schema_of(self, columns: Collection[str]) -> pa.Schema:
+        """The types of the records of some indexes, and nothing else."""
+        return pa.schema([self._schema.field(column).remove_metadata() for column in columns])
+
     def read(self, groups: Sequence[int], column: str, fields: Sequence[str]) -> pa.ChunkedArray:
         """The records of an index in some row groups, in their order, with some of their fields."""
         type_ = pa.struct([self._schema.field(column).type.field(field) for field in fields])
@@ -88,8 +130,12 @@ class RowGroups:
         found = pa.chunked_array(chunks, type_)
         for field in type_:
             if pa.types.is_floating(field.type) and not _has_nan(found, field.name):
-                self._numbers.setdefault((column, field.name), np.zeros(self.count, dtype=bool))[list(groups)] = True
+                self.have_no_nan(column, field.name, groups)
         return found
+
+    def have_no_nan(self, column: str, field: str, groups: Sequence[int]) -> None:
+        """Notes that a field has none in some row groups, so that their ends are all that there is."""
+        self.without_nan.setdefault((column, field), np.zeros(self.count, dtype=bool))[list(groups)] = True
 
     def _read(self, file: int, numbers: list[int], column: str, type_: pa.StructType) -> list[pa.StructArray]:
         fragment = self._files[file]
@@ -112,7 +158,7 @@ def has_ends(type_: pa.DataType) -> bool:
     return not (pa.types.is_nested(type_) or pa.types.is_unsigned_integer(type_) or pa.types.is_null(type_))
 
 
-def _ends_in(file: Any, column: str, field: str, type_: pa.DataType) -> Iterator[Ends]:
+def _ends_in(file: StoredFile, column: str, field: str, type_: pa.DataType) -> Iterator[Ends]:
     """The ends of a field in each row group of a file."""
     metadata = file.metadata
     leaves = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path == f"{column}.{field}"]

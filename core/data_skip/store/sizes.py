@@ -7,6 +7,7 @@ the dictionary is looked at, and where that is too much, which text each row has
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
@@ -62,6 +63,11 @@ def refuse_large(
         total += _repeated(source, metadata, group, leaf, most - total)
         _refuse(total, most)
     return total
+
+
+def least_bytes(metadata: pq.FileMetaData, columns: Collection[str], groups: Iterable[int]) -> int:
+    """How many bytes some columns take in some row groups at least, by the footer alone. ValueError as of refuse_large."""
+    return _counted(metadata, columns, groups, sys.maxsize)[0]
 
 
 def likely_bytes(source: Any, column: str, most: int, metadata: pq.FileMetaData) -> int:

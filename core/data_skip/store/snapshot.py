@@ -28,6 +28,7 @@ from data_skip.store.parts import Fields, Part, Rows, merged
 from data_skip.store.paths import SUMMARY, any_has, has_summary, refuse_values, texts
 from data_skip.store.row_groups import RowGroups
 from data_skip.store.sizes import likely_bytes, most_bytes, refuse_large
+from data_skip.store.storage_options import StorageOptions
 from data_skip.store.versions import KEYS as KEY_NAMES
 from data_skip.store.versions import Places, distinct, packed
 
@@ -64,11 +65,14 @@ class FileKey(NamedTuple):
 class Snapshot:
     """One committed version of the index. Records are read index by index, when first asked for."""
 
-    def __init__(self, table: DeltaTable, location: str, shown: Callable[[Exception], str] = str) -> None:
-        """shown: what of an error people may see."""
+    def __init__(
+        self, table: DeltaTable, location: str, shown: Callable[[Exception], str] = str, options: StorageOptions | None = None
+    ) -> None:
+        """shown: what of an error people may see. options: by which deltalake reaches an object store."""
         self.id = str(uuid.uuid4())
         self.version, self.said = table.version(), said(table)
-        self._location, self._shown = location, shown
+        self.location, self.options, self._shown = location, options or StorageOptions({}), shown
+        self.why_no_tasks = ""  # for which its records are not given to Spark's tasks any more
         # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
         local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
         self._dataset = table.to_pyarrow_dataset(filesystem=local)
@@ -203,7 +207,7 @@ class Snapshot:
         """Where the rows lie. StoreError where that cannot be read any more, or not by then."""
 
         def read() -> Rows:
-            return Rows(RowGroups(self._dataset), self._place_of_row, self._holds)
+            return Rows(RowGroups(list(self._dataset.get_fragments()), self._dataset.schema), self._place_of_row, self._holds)
 
         if self._rows_in_groups is None:
             self._rows_in_groups = self._alone(read, until)
@@ -220,7 +224,7 @@ class Snapshot:
         rows = self.rows_in_groups(until)
 
         def laid_out() -> list[Part]:
-            refuse_parts(self._location, self._dataset.files)
+            refuse_parts(self.location, self._dataset.files)
             return list(rows.parts(fields, asked, most // 2))  # the other half while they are merged
 
         for part in self._alone(laid_out, until):
@@ -268,7 +272,7 @@ class Snapshot:
         try:
             return asked.answer(until)
         except Late:
-            raise StoreError(f"records of the index at {self._location} have not come in the time in which files are chosen") from None
+            raise StoreError(f"records of the index at {self.location} have not come in the time in which files are chosen") from None
 
     def let_go(self, column: str) -> None:
         """Does not keep the records of an index any longer, nor what was made of them."""
@@ -300,12 +304,12 @@ class Snapshot:
         try:
             return read()
         except (OSError, ValueError, pa.ArrowException) as error:
-            cause = None if "://" in self._location else error
-            raise StoreError(f"records of the index at {self._location} cannot be read ({self._shown(error)}); {ADVICE}") from cause
+            cause = None if "://" in self.location else error
+            raise StoreError(f"records of the index at {self.location} cannot be read ({self._shown(error)}); {ADVICE}") from cause
 
     def _rows(self, columns: list[str]) -> pa.Table:
         """Some columns of all rows. ValueError where these take more memory than there is, or files are no files (any more)."""
-        refuse_parts(self._location, self._dataset.files)
+        refuse_parts(self.location, self._dataset.files)
         left, rows = most_bytes(), 0
         for fragment in self._dataset.get_fragments():
             rows += fragment.metadata.num_rows

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.SparkSession;
@@ -28,6 +29,7 @@ public final class Listing {
   private ListedFiles files;
   private final Map listed = new HashMap(); // ListedVersions by their snapshots
   private byte[] keep;
+  private EvaluationJob job; // that Python has handed over; null: none
   private final BitSet steady = new BitSet(); // files that give the same rows, however they are cut into parts
 
   /** @param scan the FileIndex that gave these files, for Python to ask. */
@@ -49,11 +51,22 @@ public final class Listing {
     return session;
   }
 
+  /** A job to be run before Python is asked again, for so many seconds at most. known: what it is then told, beside what tasks have found. */
+  public void handOver(JavaRDD found, double seconds, String known) {
+    job = new EvaluationJob(found, seconds, known);
+  }
+
+  /** The job that was handed over; null: none. */
+  public EvaluationJob job() {
+    return job;
+  }
+
   /** Lets go of the files, of which nothing can be asked any more: what Python keeps for a report may live for long. rest: of the scan. */
   public void forget(Object rest) {
     scan = null;
     trees = rest;
     files = new ListedFiles.BySpark(Plans.noFilters());
+    job = null;
     keep = new byte[0];
     listed.clear();
   }

@@ -182,6 +182,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     if (!roots.isEmpty()) json.put("present", listing.presentOf((String) roots.get(0)));
     json.put("settings", SessionSettings.of(session(), asking));
     json.put("contract", listing.contract());
+    if (listing.job() != null) json.put("tasks", listing.job().told());
     json.put("refusals", RuntimeFilters.refusals(runtimeFilters, asking.sessionState().conf()));
     return Plans.json(json) + "\n" + description();
   }
@@ -272,17 +273,21 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   }
 
   /**
-   * The files that Python leaves of a listing. It may ask for Python functions, or for the small sides of runtime filters to be run, and is asked
-   * again.
+   * The files that Python leaves of a listing. It may ask for Python functions, for a job over records, or for the small sides of runtime filters
+   * to be run, and is asked again.
    */
   private scala.collection.immutable.Seq decided(ListedFiles all) {
     Listing listing = new Listing(this, session(), all);
     String said = asked(listing);
-    while ("ask".equals(said) && PoolThreads.enter(asking.sessionState().conf())) {
-      try {
-        runWorkers();
-      } finally {
-        PoolThreads.leave();
+    while ("tasks".equals(said) || ("ask".equals(said) && PoolThreads.enter(asking.sessionState().conf()))) {
+      if ("tasks".equals(said)) {
+        listing.job().run(asking);
+      } else {
+        try {
+          runWorkers();
+        } finally {
+          PoolThreads.leave();
+        }
       }
       listing.keepAll();
       said = asked(listing);

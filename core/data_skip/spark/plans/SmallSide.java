@@ -30,7 +30,7 @@ public final class SmallSide {
 
   /** Somebody has cancelled what was run: then the query that it was run for ends as well, with what Spark raised. */
   public static final class Cancelled extends Error {
-    Cancelled(Throwable raised) {
+    public Cancelled(Throwable raised) {
       super(String.valueOf(raised.getMessage()), raised);
     }
   }
@@ -115,7 +115,7 @@ public final class SmallSide {
   }
 
   /** By its group, its tag or Spark's listing of jobs, or since this thread was interrupted. */
-  private static boolean isCancelled(Throwable raised) {
+  public static boolean isCancelled(Throwable raised) {
     if (raised == null) return false;
     if (raised instanceof InterruptedException || String.valueOf(raised.getMessage()).startsWith("[SPARK_JOB_CANCELLED]")) return true;
     Throwable[] others = raised.getSuppressed(); // of stages that failed together
