@@ -371,6 +371,8 @@ def test_nothing_is_run_that_stands_in_a_store() -> None:
         "core/data_skip/building/index_text.py: eval(",  # ast.literal_eval, of what the user writes
         "core/data_skip/building/collect.py: pickle.loads",
         "core/data_skip/building/direct.py: pickle.loads",
+        "core/data_skip/planning/evaluating.py: pickle.loads",  # in a task, of what the driver has pickled
+        "core/data_skip/planning/in_tasks.py: pickle.loads",  # on the driver, of what tasks have
         "core/data_skip/testing/plugin.py: pickle.loads",  # of what it has pickled itself
         "core/data_skip/spark/java.py: subprocess",
         "core/data_skip/spark/workers.py: subprocess",
