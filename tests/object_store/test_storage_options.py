@@ -202,3 +202,12 @@ def test_secrets_are_not_shown() -> None:
     assert "s/e+c" not in shown and "sig=x" not in shown
     text = found.without_secrets("https://h/t?s%2Fe%2Bc and s/e%2Bc of s/e+c with sig%3Dx%26y in here")
     assert text == "https://h/t?*** and *** of *** with *** in here"
+
+
+@pytest.mark.parametrize("token", ["sv=2022&ss=b&sig=a%2Fb%2Bc%3D", "?sv=2022&ss=b&sig=a%2Fb%2Bc%3D"])
+@pytest.mark.parametrize(
+    "sent", ["sv=2022&ss=b&sig=a%2Fb%2Bc%3D", "sig=a%2Fb%2Bc%3D&restype=container&sv=2022", "sig=a/b+c=", "sig=a/b%2Bc%3D"]
+)
+def test_a_signature_is_not_shown_in_whatever_order_a_url_has_it(token: str, sent: str) -> None:
+    text = StorageOptions({"azure_storage_sas_key": token}).without_secrets(f"GET https://account.blob/t?{sent} failed")
+    assert "a/b" not in text and "a%2Fb" not in text and "failed" in text

@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 
 class Hadoop(Protocol):
@@ -115,9 +115,15 @@ class StorageOptions(Mapping[str, str]):
         """A text in which no value of a secret option is left, as it is or as a URL has it."""
         for key, value in self._options.items():
             if _is_secret(key) and value:
-                for form in (value, quote(value, safe=""), quote(value)):
+                for form in sorted(_forms(value), key=len, reverse=True):
                     text = text.replace(form, _HIDDEN)
         return text
+
+
+def _forms(secret: str) -> set[str]:
+    """How a secret may stand in a text: as it is, as in a URL; of one that is the query of a URL, what it signs with."""
+    signatures = [unquote(part.partition("=")[2]) for part in secret.lstrip("?").split("&") if part.startswith("sig=")]
+    return {form for whole in (secret, secret.lstrip("?"), *signatures) if whole for form in (whole, quote(whole, safe=""), quote(whole))}
 
 
 def _is_secret(option: str) -> bool:
