@@ -5,7 +5,8 @@
 Two of the files exist: an index of so many is written to a store as it would be by many refreshes, and a query is planned by the contract
 `snapshot`, which asks the file system for none of them but the one that would be read. Cold: with an index that the session has not seen;
 warm: again, with other predicates. Beside it delta-rs, which opens a Delta table of as many files with the same statistics, and finds those
-that may hold the value. Memory in bytes a file, of Python and of the JVM's heap, beyond what they take without the table.
+may hold the value. Memory in bytes a file, of Python and of the JVM's heap, beyond what they take without the table; and how much of it
+is the index column that the queries use: five longs a file.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import data_skip
 from benchmarks.overhead import date_back, session
 from data_skip import MinMax, Skipping
 from data_skip.store import FileKey
+from data_skip.store.memory import MEMORY
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 MOST_IN_DELTA = 1_000_000  # actions of a log that is written from here
@@ -42,7 +44,7 @@ def main(sizes: list[int]) -> None:
     """Prints a line a size."""
     spark = session()
     skipping = data_skip.enable(spark)
-    print(f"{'files':>10} {'cold':>8} {'warm':>8} {'delta-rs cold':>14} {'warm':>8}   bytes a file: Python, JVM")
+    print(f"{'files':>10} {'cold':>8} {'warm':>8} {'delta-rs cold':>14} {'warm':>8}   bytes a file: Python (of it the column), JVM")
     measure(spark, skipping, 1_000)  # warms up
     for files in sizes:
         print(measure(spark, skipping, files), flush=True)
@@ -62,14 +64,15 @@ def measure(spark: SparkSession, skipping: Skipping, files: int) -> str:
         warm = statistics.median(seconds(lambda i=i: planned(frame.where(f"x = {50 * files + 7 * i}"))) for i in range(WARM))
         used = [(now - then) / files for now, then in zip(memory(spark), before, strict=True)]
         line = f"{files:>10,} {cold:>6.2f} s {warm:>6.3f} s"
+        bytes_a_file = f"{used[0]:>8.0f} ({sum(size for _, size in MEMORY._held.values()) / files:.0f}), {used[1]:.0f}"
         if files > MOST_IN_DELTA:
-            return f"{line} {'':>23}   {used[0]:>8.0f}, {used[1]:.0f}"
+            return f"{line} {'':>23}   {bytes_a_file}"
         write_delta(Path(folder) / "delta", files)
         start = time.perf_counter()
         table = DeltaTable(f"{folder}/delta")
         delta_cold = time.perf_counter() - start + seconds(lambda: chosen(table, 50 * files))
         delta = statistics.median(seconds(lambda: chosen(table, 50 * files)) for _ in range(3))
-    return f"{line} {delta_cold:>12.2f} s {delta:>6.3f} s   {used[0]:>8.0f}, {used[1]:.0f}"
+    return f"{line} {delta_cold:>12.2f} s {delta:>6.3f} s   {bytes_a_file}"
 
 
 def planned(frame: Any) -> None:

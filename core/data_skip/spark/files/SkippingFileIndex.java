@@ -268,6 +268,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
       Platform.throwException(cancelled.getCause());
       return null;
     } catch (Throwable unknown) {
+      if (unknown instanceof java.io.FileNotFoundException && wrapped instanceof SnapshotFileIndex) Platform.throwException(unknown);
       return new Listing(this, session(), all).directories();
     }
   }

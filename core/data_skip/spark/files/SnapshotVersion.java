@@ -44,8 +44,15 @@ public final class SnapshotVersion {
     roots.add(table.root);
     scala.Option none = scala.Option.apply(null);
     folders = new InMemoryFileIndex(table.session, Plans.seq(roots), table.asMade, schema, new Listed(standing), none, none);
-    if (before == null || files.length == 0 || folders.partitionSchema().equals(before)) return;
-    throw new IllegalStateException("the folders of " + table.uri + " have the partition columns " + folders.partitionSchema().simpleString()
+    if (before == null || files.length == 0) return;
+    String now;
+    try {
+      if (folders.partitionSchema().equals(before)) return;
+      now = folders.partitionSchema().simpleString();
+    } catch (RuntimeException other) { // they are read by the types of before
+      now = "others (" + String.valueOf(other.getMessage()).split("\n")[0] + ")";
+    }
+    throw new IllegalStateException("the folders of " + table.uri + " have the partition columns " + now
         + " by version " + number + " of its index, and had " + before.simpleString() + " when it was read; read it anew");
   }
 

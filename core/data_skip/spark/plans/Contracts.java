@@ -32,6 +32,7 @@ public final class Contracts {
   private static final String[] CHOOSING = {"pathGlobFilter", "modifiedBefore", "modifiedAfter", "recursiveFileLookup"};
   private static final String ANALYZE = "org.apache.spark.sql.execution.command.Analyze";
   private static final String CACHES = "org.apache.spark.sql.execution.CacheManager";
+  private static final String DATASET = "org.apache.spark.sql.classic.Dataset";
   private static final int KEPT = 16;
 
   private final BiFunction python;
@@ -206,12 +207,15 @@ public final class Contracts {
     }
   }
 
-  /** Statistics are of the files that are there. And so are caches: a query that writes where it reads may be given them. */
+  /** Statistics are of the files that are there. And so are caches and checkpoints: a query that writes where it reads may be given them. */
   private static void refuseCallers() {
     StackTraceElement[] callers = new Throwable().getStackTrace();
     for (int i = 0; i < callers.length; i++) {
       if (callers[i].getClassName().startsWith(ANALYZE)) throw new IllegalStateException("ANALYZE counts the files that are there");
       if (callers[i].getClassName().startsWith(CACHES)) throw new IllegalStateException("what is cached may be read by queries that write");
+      if (callers[i].getClassName().startsWith(DATASET) && callers[i].getMethodName().contains("checkpoint")) {
+        throw new IllegalStateException("a checkpoint may be read by queries that write");
+      }
     }
   }
 }
