@@ -84,7 +84,7 @@ def test_what_is_kept_for_a_report_holds_no_old_index(indexed: Lake) -> None:
         indexed.view("indexed").where("x > 12").collect()
     gc.collect()
     root = str(indexed.folder)
-    assert sum(isinstance(known, Snapshot) and root in known._location for known in gc.get_objects()) <= 6
+    assert sum(isinstance(known, Snapshot) and root in known.location for known in gc.get_objects()) <= 6
     *_, old, new = (indexed.skipping.reports()[i].scans[0] for i in (-9, -8, -1))
     assert (old.files_read, new.files_read, len(new.predicates)) == (1, 1, 2)
     assert not old.predicates and "the index has changed since" in old.notes[-1]

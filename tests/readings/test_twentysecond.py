@@ -154,7 +154,7 @@ def test_decimals_take_what_they_take() -> None:
 def test_records_that_failed_too_late_are_asked_for_again() -> None:
     """Whoever asked next, however much later, was told the error of then, and read all files."""
     snapshot = Snapshot.__new__(Snapshot)
-    snapshot._location = "s3://bucket/a"
+    snapshot.location = "s3://bucket/a"
     snapshot._lock, snapshot._asking = threading.Lock(), threading.Lock()
     snapshot._records, snapshot._asked, snapshot._place_of_row = {}, {}, None
     snapshot._sizes, snapshot.count = {}, 1
