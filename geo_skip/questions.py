@@ -69,6 +69,11 @@ class Region:
         self.centre = _centre(geometry, self.bounds)
         shapely.prepare(self.shape)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """In another process: what shapely prepares is not pickled."""
+        self.__dict__ |= state
+        shapely.prepare(self.shape)
+
     def meets(self, boxes: Boxes) -> Mask:
         """Whether a box has a point in common with the region."""
         west, south, east, north = self.bounds

@@ -121,7 +121,7 @@ def test_nan_is_unknown_to_a_comparison() -> None:
     assert answers(FIELD > 0.0, known) == [True, None, None]
 
 
-@pytest.mark.parametrize("value", [None, nan])
+@pytest.mark.parametrize("value", [None, nan, np.float32(nan), pa.scalar(nan), pa.scalar(nan, pa.float32())])
 def test_a_comparison_with_null_or_nan_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="never true"):
         _ = value < FIELD

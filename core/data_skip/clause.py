@@ -134,6 +134,12 @@ _COMPARE: dict[str, Callable[[Any, Any], pa.BooleanArray]] = {
 }
 
 
+def _is_nan(value: Any) -> bool:
+    if isinstance(value, pa.Scalar):
+        return pa.types.is_floating(value.type) and value.is_valid and bool(np.isnan(value.as_py()))
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison(Clause):
     """A field against a constant."""
@@ -143,7 +149,7 @@ class Comparison(Clause):
     value: Any
 
     def __post_init__(self) -> None:
-        if self.value is None or (isinstance(self.value, float) and np.isnan(self.value)):
+        if self.value is None or _is_nan(self.value):
             raise ValueError(f"{self.field} is compared with {self.value}: that is never true; leave the clause out, or test for it")
 
     def fields(self) -> Iterator[Field]:

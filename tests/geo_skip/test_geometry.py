@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+
+import numpy as np
 import pyarrow as pa
 import pytest
 import shapely
@@ -9,6 +12,7 @@ from pyspark.sql import functions as F
 
 from data_skip import DataSkipError
 from geo_skip import GeoBox, S2Covering
+from geo_skip.questions import Region
 from tests.support import Lake
 
 SHAPES = {
@@ -145,3 +149,10 @@ def test_refuses_what_is_no_place(sedona: Lake) -> None:
         S2Covering("a", max_level=31)
     with pytest.raises(ValueError, match="max_cells is a whole number"):
         S2Covering("a", max_cells=True)
+
+
+def test_a_region_is_prepared_in_another_process_as_well() -> None:
+    """Else a task would take a hundred times as long as the driver: shapely pickles nothing of that."""
+    region = pickle.loads(pickle.dumps(Region(shapely.Point(0, 0).buffer(1))))
+    assert shapely.is_prepared(region.shape)
+    assert region.meets(np.array([[0.0, 0.0, 0.5, 0.5], [5.0, 5.0, 6.0, 6.0]])).tolist() == [True, False]

@@ -187,8 +187,10 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
             columns = {name: records.take(pa.array(places)) for name, records in columns.items()}
         records = Records(columns, deadline.is_over)
         may_match = survivors(decision.clause, records, snapshot.count if places is None else len(places))
-        if places is None and not deadline.note:
-            snapshot.valued |= _valued(decision, records, snapshot.count)
+        if places is None:
+            valued = _valued(decision, records, snapshot.count)
+            if not deadline.note:  # else what was not evaluated any more was taken for unknown
+                snapshot.valued |= valued
         if places is not None:
             of_listed, may_match = may_match, np.ones(snapshot.count, dtype=bool)
             may_match[places] = of_listed

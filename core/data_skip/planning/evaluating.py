@@ -66,11 +66,13 @@ def reader(clause: bytes, fields: Fields, schema: pa.Schema, opener: Opener, cod
     """The function that runs in Spark's tasks. clause: pickled; schema: of the records."""
 
     def run(pieces: Iterable[Piece]) -> Iterator[bytes]:
+        read: Clause | None = None
         for piece in pieces:
             answer: dict[str, Any] = {"why": ""}
             try:
                 code.check()
-                answer |= evaluated(pickle.loads(clause), piece, piece.rows(schema, opener(piece.paths)), fields)
+                read = pickle.loads(clause) if read is None else read
+                answer |= evaluated(read, piece, piece.rows(schema, opener(piece.paths)), fields)
             except Exception as error:  # whatever it is: the driver evaluates it, or says what is wrong with it
                 answer["why"] = f"{type(error).__name__}: {error}"
             yield pickle.dumps(answer)
