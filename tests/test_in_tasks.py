@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 import pickle
 import time
@@ -191,6 +193,24 @@ def test_which_clauses_are_known_to_be_the_same_anywhere() -> None:
         assert portable(any_of([NONE, Named("", other)])) is None
 
 
+@pytest.mark.parametrize("how", ["partial", "wrapped", "module", "plain"])
+def test_code_of_a_plugin_is_compared_however_a_clause_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """A worker's other version of what a partial calls answered in place of the driver's, and files were lost."""
+    (tmp_path / "plugin_of_clauses.py").write_text("def below(x, limit=10):\n    return x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    plugin = importlib.import_module("plugin_of_clauses")
+
+    @functools.wraps(pc.less)
+    def wrapped(x: pa.Array) -> Any:
+        return plugin.below(x)
+
+    below = plugin.below
+    chosen = {"partial": functools.partial(below, limit=1), "wrapped": wrapped, "module": lambda x: plugin.below(x), "plain": below}[how]
+    code = Code.of_pickled(cloudpickle.dumps(Computed("below", (LONG,), chosen, pure=True)))
+    assert "plugin_of_clauses" in code.digests and "functools" not in code.digests
+    code.check()
+
+
 @pytest.mark.usefixtures("small")
 def test_what_holds_the_scan_is_not_sent(store: DeltaStore) -> None:  # noqa: F811
     """Though somebody says that it is pure."""
@@ -311,7 +331,7 @@ def of_another_version(*_: Any) -> Code:
 
 FAILURES: Mapping[str, tuple[Any, str, Any]] = {
     "this worker is broken": (in_tasks, "reader", broken),
-    "OtherCode: data_skip is not the same on this worker as on the driver": (Code, "of_functions", of_another_version),
+    "OtherCode: data_skip is not the same on this worker as on the driver": (Code, "of_pickled", of_another_version),
     "ValueError: of no job": (in_tasks, "evaluation", lambda *_: (_ for _ in ()).throw(ValueError("of no job"))),
 }
 

@@ -7,15 +7,19 @@ collect where the source of the packages that collect differs.
 from __future__ import annotations
 
 import hashlib
+import io
+import pickle
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import accumulate
+from typing import Any
 
 from pyspark.cloudpickle import list_registry_pickle_by_value
+from pyspark.cloudpickle.cloudpickle import subimport
 
 from data_skip.index import Index
 
@@ -39,9 +43,11 @@ class Code:
         return cls._of(_COLLECTING, {kind.__module__ for index in indexes for kind in type(index).__mro__ if _crosses_by_name(kind)})
 
     @classmethod
-    def of_functions(cls, functions: Iterable[Callable[..., object]]) -> Code:
-        """Of what evaluates clauses of these functions."""
-        return cls._of(_EVALUATING, {getattr(function, "__module__", None) or "builtins" for function in functions})
+    def of_pickled(cls, pickled: bytes) -> Code:
+        """Of what evaluates clauses, and of all that a pickled one of the driver's own names; but not of Python's library."""
+        reading = _Naming(pickled)
+        reading.load()
+        return cls._of(_EVALUATING, {name for name in reading.modules if name.partition(".")[0] not in sys.stdlib_module_names})
 
     @classmethod
     def _of(cls, packages: Iterable[str], modules: set[str]) -> Code:
@@ -53,6 +59,22 @@ class Code:
         for name, digest in self.digests.items():
             if _digest(name) != digest:
                 raise OtherCode(f"{name} is not the same on this worker as on the driver")
+
+
+class _Naming(pickle.Unpickler):
+    """Reads what was pickled here, and notes the modules that it names: whose functions, classes and variables are the reader's own."""
+
+    def __init__(self, pickled: bytes) -> None:
+        super().__init__(io.BytesIO(pickled))
+        self.modules: set[str] = set()
+
+    def find_class(self, module: str, name: str) -> Any:
+        self.modules.add(module)
+        return self._imported if name == subimport.__name__ and module == subimport.__module__ else super().find_class(module, name)
+
+    def _imported(self, module: str) -> Any:
+        self.modules.add(module)
+        return subimport(module)
 
 
 def _crosses_by_name(kind: type) -> bool:

@@ -38,15 +38,6 @@ def portable(clause: Clause) -> Clause | None:
     return clause if type(clause) is Comparison else None
 
 
-def functions(clause: Clause) -> Iterator[Callable[..., pa.BooleanArray]]:
-    """Those of a portable clause."""
-    if isinstance(clause, AllOf | AnyOf):
-        for part in clause.parts:
-            yield from functions(part)
-    elif isinstance(clause, Computed):
-        yield clause.function
-
-
 def locally(location: str) -> Opener:
     """Of an index in a folder that tasks see as the driver does."""
 

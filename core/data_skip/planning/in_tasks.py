@@ -23,7 +23,7 @@ from data_skip.building.remote_files import NOWHERE, RemoteFiles
 from data_skip.building.same_code import Code
 from data_skip.clause import Clause, Mask
 from data_skip.planning.deadline import Deadline
-from data_skip.planning.evaluating import A_PART, Opener, functions, locally, portable, reader, remotely
+from data_skip.planning.evaluating import A_PART, Opener, locally, portable, reader, remotely
 from data_skip.planning.in_parts import evaluate, fields_of, part_by_part
 from data_skip.spark.errors import first_line
 from data_skip.spark.evaluation import cores, evaluation
@@ -157,9 +157,10 @@ def job_of(clause: Clause, snapshot: Snapshot, rows: Rows, listed: Mask, may_mat
         return "tasks may find another index there than the driver"
     try:
         pickled = cloudpickle.dumps(alone)
+        code = Code.of_pickled(pickled)
     except Exception as error:
         return f"the clause cannot be sent to them ({type(error).__name__})"
-    read = reader(pickled, fields, rows.groups.schema_of(fields), opener, Code.of_functions(functions(alone)))
+    read = reader(pickled, fields, rows.groups.schema_of(fields), opener, code)
     return Job(snapshot, may_match, pieces, tasks, read)
 
 
