@@ -30,7 +30,7 @@ selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing
 DRAWN = $(addprefix tests/,joins/test_random_joins.py elements/test_random_arrays.py falsifiable/test_monotone.py geo_skip/test_random.py \
 	log_skip/test_user_agents.py readings/test_text.py test_partitions.py)
 
-.PHONY: help install demo test test-long faults test-newest test-versions dist test-dist notebooks screenshots lint docs format fuzz claims bench clean
+.PHONY: help install demo test test-long test-object-store faults test-newest test-versions dist test-dist notebooks screenshots lint docs format fuzz claims bench clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -43,8 +43,10 @@ demo: .venv/.installed ## index lakes of real data and watch Spark skip most of 
 test: .venv/.installed ## run the tests, but for the long ones; ONLY=geo, log, joins, traps, ... or a path: those, long or not
 	@$(call python,.venv) -m pytest $(or $(selected),-m 'not long and not faults and not dist')
 
-test-long: .venv/.installed ## run the long ones: recipes of readings, claims held against Spark at length, an S3 on this machine
+test-long: .venv/.installed ## run the long ones, half an hour: recipes of readings, claims held against Spark at length
 	@$(call python,.venv) -m pytest -m 'long and not object_store and not faults'
+
+test-object-store: .venv/.installed ## run all that is tested against an S3 on this machine
 	@$(call python,.venv) -m pytest -m 'object_store and not faults' -n 0 tests/object_store
 
 faults: .venv/.installed ## have every request to a store fail in every way, kill writers, fill disks, damage files

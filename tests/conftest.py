@@ -59,7 +59,7 @@ SPARK_VERSION = (
     "traps/",
 )
 # What holds claims against Spark at length: recipes of readings and of other projects, values where a claim might break, random tables of
-# joins and arrays, all kinds of one thing. `make test` leaves them to `make test-long`; CI runs both.
+# joins and arrays, all kinds of one thing. `make test` leaves them to `make test-long`.
 LONG = (
     "claims/",
     "differential/test_planted_in_indexes",

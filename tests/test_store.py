@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake.exceptions import CommitFailedError
 
@@ -224,3 +227,35 @@ def test_writer_that_never_wins_says_so(store: DeltaStore, monkeypatch: pytest.M
     monkeypatch.setattr(delta, "write_deltalake", conflict)
     with pytest.raises(StoreError, match="always another"):
         store.append([key("b")], [1], {column("x"): records(2)})
+
+
+def test_keys_are_written_without_dictionaries(store: DeltaStore, tmp_path: Path) -> None:
+    """No two are equal: behind a dictionary of them, reading takes three times as long."""
+    store.append([key(f"file {i}") for i in range(100)], [1] * 100, {column("x"): records(*[i // 50 for i in range(100)])})
+    (written,) = tmp_path.rglob("part-*.parquet")
+    group = pq.read_metadata(written).row_group(0)
+    encodings = {found.path_in_schema: found.encodings for found in map(group.column, range(group.num_columns))}
+    assert not any("DICTIONARY" in encoding for name in ("path", "size", "modification_time") for encoding in encodings[name])
+    assert any("DICTIONARY" in encoding for encoding in encodings["x.min"])
+
+
+def first_of(paths: list[str], recursive: bool) -> str | None:
+    """As Snapshot.first, path by path."""
+    found = [path for path in paths if path.rpartition("/")[2] not in ("_metadata", "_common_metadata")]
+    if not recursive and not any("=" in path.rpartition("/")[0] for path in found):
+        found = [path for path in found if "/" not in path]
+    return min(found, key=lambda path: unquote(path).encode("utf-16-be"), default=None)
+
+
+@pytest.mark.parametrize("folders", [["", "a/"], ["", "b=1/", "b=%2525/c/"], ["b=%F0%9F%9A%80/", "b=%EF%BC%A1/"]])
+@pytest.mark.parametrize("names", [["x=1", "y"], ["_metadata", "a_metadata", "_metadata2"], ["_common_metadata", "%C3%A9", "z", "%01"]])
+def test_first_file_and_summaries(store: DeltaStore, folders: list[str], names: list[str]) -> None:
+    """Of all parts of several commits, in each of which another one may be the only one with a folder or a summary."""
+    paths = [folder + name for folder in folders for name in names]
+    for path in random.Random(0).sample(paths, len(paths)):
+        store.append([key(path)], [1], {column("x"): records(1)})
+    snapshot = store.snapshot()
+    assert snapshot is not None
+    assert snapshot.has_summary == any(path.rpartition("/")[2] in ("_metadata", "_common_metadata") for path in paths)
+    for recursive in (False, True):
+        assert snapshot.first(recursive) == first_of(paths, recursive)

@@ -32,7 +32,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable, WriterProperties, write_deltalake
+from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.fs import DeltaStorageHandler
 
@@ -61,6 +61,7 @@ KEPT_HOURS = 168  # for which files of old versions stay, unless less is asked f
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
 _MOST_SINCE = 1 << 28  # and of those in commits without a checkpoint
+_NEVER_EQUAL = ColumnProperties(dictionary_enabled=False)  # of keys: a dictionary makes reading them take three times as long
 _MOST_IN_GROUP, _BYTES_OF_GROUP, _LEAST_IN_GROUP = 1 << 16, 1 << 26, 1 << 10  # rows and bytes of a row group, and rows whatever they take
 
 
@@ -72,7 +73,8 @@ def _declared_bytes(fields: Iterable[pa.Field]) -> int:
 def _written(table: pa.Table) -> WriterProperties:
     """How rows are written: in row groups of a size at which their statistics tell them apart, and at which one fits into memory."""
     rows = _BYTES_OF_GROUP * len(table) // max(1, table.nbytes)
-    return WriterProperties(max_row_group_size=min(max(rows, _LEAST_IN_GROUP), _MOST_IN_GROUP), compression="SNAPPY")
+    size = min(max(rows, _LEAST_IN_GROUP), _MOST_IN_GROUP)
+    return WriterProperties(max_row_group_size=size, compression="SNAPPY", column_properties={field.name: _NEVER_EQUAL for field in KEYS})
 
 
 class DeltaStore(DeltaReader):

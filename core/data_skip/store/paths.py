@@ -52,14 +52,14 @@ def has_summary(paths: pa.ChunkedArray) -> bool:
     return any_has(paths, b"_metadata") and bool(pc.any(pc.match_substring_regex(paths, SUMMARY)).as_py())
 
 
-def any_has(strings: pa.ChunkedArray, word: bytes) -> bool:
+def any_has(strings: pa.ChunkedArray | pa.Array, word: bytes) -> bool:
     """Whether some characters are in one of the strings, or where two of them meet."""
     return any(word in part for part in texts(strings, len(word) - 1))
 
 
-def texts(strings: pa.ChunkedArray, more: int = 0) -> Iterator[bytes]:
+def texts(strings: pa.ChunkedArray | pa.Array, more: int = 0) -> Iterator[bytes]:
     """All characters of some strings, a million and some more at a time: to look through them so takes less than to ask of each."""
-    for chunk in strings.chunks:
+    for chunk in strings.chunks if isinstance(strings, pa.ChunkedArray) else [strings]:
         _, text = text_of(chunk)
         for start in range(0, len(text), 1 << 20):
             yield text[start : start + (1 << 20) + more].tobytes()

@@ -132,9 +132,9 @@ class Snapshot:
         paths, there = self.keys()["path"], self.listed & (self.sizes > 0)
         if not there.all():
             paths = paths.filter(pa.array(there))
-        if has_summary(paths):
+        if self.has_summary:
             paths = paths.filter(pc.invert(pc.match_substring_regex(paths, SUMMARY)))
-        partitioned = any_has(paths, b"=") and pc.any(pc.match_substring_regex(paths, "=.*/")).as_py()
+        partitioned = any(any_has(part, b"=") and pc.any(pc.match_substring_regex(part, "=.*/")).as_py() for part in paths.chunks)
         if not recursive and not partitioned and any_has(paths, b"/"):
             paths = paths.filter(pc.invert(pc.match_substring(paths, "/")))
         if not any_has(paths, b"%") and all(part.isascii() for part in texts(paths)):
@@ -146,10 +146,11 @@ class Snapshot:
         """Whether a file is known to hold no row, so that any query is better off without it."""
         return bool((self.row_counts == 0).any())
 
-    @property
+    @cached_property
     def has_summary(self) -> bool:
         """Whether one of the listed files, in whatever folder, is a summary of the columns of all."""
-        return has_summary(self.keys()["path"].filter(pa.array(self.listed)))
+        paths = self.keys()["path"]
+        return has_summary(paths) and has_summary(paths.filter(pa.array(self.listed)))
 
     def keys(self, until: float = math.inf) -> pa.Table:
         """The path, size and modification time of each file version. StoreError where they cannot be read (any more), or not by then."""
