@@ -29,6 +29,8 @@ from data_skip.planning.evaluating import portable
 from data_skip.planning.in_tasks import Job, Tasks, Told
 from data_skip.spark.bridge import Scan
 from data_skip.store import DeltaStore, Snapshot, delta, parts
+from data_skip.store import snapshot as snapshots
+from data_skip.store.clock import now
 from data_skip.store.parts import Piece
 from tests.support import Lake, settings_of
 from tests.test_cancelling import by_group, ended, wait_for_a_job
@@ -131,8 +133,8 @@ NONE = Computed("none", (LONG,), lambda x: pc.less(x, 0), pure=True)
 
 
 @pytest.mark.usefixtures("small")
-def test_what_some_tasks_could_not_the_driver_evaluates(store: DeltaStore) -> None:  # noqa: F811
-    """And tasks are not asked again of this snapshot."""
+def test_what_some_tasks_could_not_the_driver_evaluates(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """And tasks are not asked again of this snapshot, for some minutes."""
     numbered(store, 20)
     snapshot, everything = opened(store), np.ones(20, dtype=bool)
     tasks = Tasks(None, may_run=True)
@@ -146,6 +148,9 @@ def test_what_some_tasks_could_not_the_driver_evaluates(store: DeltaStore) -> No
     later = Tasks(None, may_run=True)
     assert not decided(later, NONE, snapshot, everything).any()
     assert later.job is None and later.notes == again.notes
+    monkeypatch.setattr(snapshots, "now", lambda: now() + 301)
+    decided(later, NONE, snapshot, everything)
+    assert later.job is not None
 
 
 @pytest.mark.usefixtures("small")

@@ -119,7 +119,7 @@ class Told:
         return cls(*seen, first_line(told["why"]), told["found"])
 
     def learn(self, snapshot: Snapshot, until: float) -> tuple[Mask, Mask]:
-        """Which file versions may match, and of which tasks have said so. The snapshot is told why tasks are not asked again."""
+        """Which file versions may match, and of which tasks have said so. The snapshot is told why tasks are not asked again soon."""
         may_match = np.unpackbits(np.frombuffer(b64decode(self._may_match), dtype=np.uint8), count=snapshot.count) == 1
         evaluated, groups, why = np.zeros(snapshot.count, dtype=bool), snapshot.rows_in_groups(until).groups, self._why
         for found in self._found:

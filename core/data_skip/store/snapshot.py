@@ -20,6 +20,7 @@ from deltalake import DeltaTable
 from pyarrow import fs
 
 from data_skip.errors import DataSkipError, printable
+from data_skip.store.clock import now
 from data_skip.store.definition import Definition
 from data_skip.store.guard import refuse_parts
 from data_skip.store.memory import MEMORY
@@ -42,6 +43,7 @@ KEYS = [
 ]
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 _MOST_COMPANIONS = 100
+_NO_TASKS_SECONDS = 300.0  # for which tasks that failed or were late, perhaps since the cluster was busy, are not asked again
 _MOST_ROWS = 1 << 27  # the JVM takes 80 million file versions
 Read = TypeVar("Read")
 ADVICE = "delete the folder and create the index again"
@@ -72,7 +74,7 @@ class Snapshot:
         self.id = str(uuid.uuid4())
         self.version, self.said = table.version(), said(table)
         self.location, self.options, self._shown = location, options or StorageOptions({}), shown
-        self.why_no_tasks = ""  # for which its records are not given to Spark's tasks any more
+        self._no_tasks = "", -math.inf
         # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
         local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
         self._dataset = table.to_pyarrow_dataset(filesystem=local)
@@ -100,6 +102,16 @@ class Snapshot:
         schema = pa.schema(table.schema().to_arrow())
         self.fields = declared(schema)
         self.definitions = {name: defined(field) for name, field in self.fields.items()}
+
+    @property
+    def why_no_tasks(self) -> str:
+        """Why its records are not given to Spark's tasks, since that went wrong some minutes ago; "" where they may be."""
+        why, until = self._no_tasks
+        return why if now() < until else ""
+
+    @why_no_tasks.setter
+    def why_no_tasks(self, why: str) -> None:
+        self._no_tasks = why, now() + _NO_TASKS_SECONDS
 
     @property
     def files(self) -> list[FileKey]:
