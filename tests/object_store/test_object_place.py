@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import threading
 import time
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from data_skip.planning.catalog import Catalog
-from data_skip.store import FileKey, StoreError
+from data_skip.store import FileKey, StoreError, opened
 from data_skip.store.definition import Definition
 from data_skip.store.delta import DeltaStore
 from data_skip.store.memory import MEMORY
@@ -45,9 +46,9 @@ class Spark:
         commit = self.folder / "_delta_log" / self.told_apart[-1]
         return str(commit.stat().st_ino) if commit.exists() else None
 
-    def listed(self, uri: str) -> list[tuple[str, int, int]]:
+    def listed(self, uri: str) -> list[tuple[str, int, str]]:
         found = (self.folder / "_delta_log").glob("*")
-        return [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in found if path.is_file()]
+        return [(path.name, path.stat().st_size, str(path.stat().st_ino)) for path in found if path.is_file()]
 
     def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
         return [(self.folder / "_delta_log" / name).read_bytes()[:size] for name, size in files]
@@ -149,6 +150,61 @@ def test_one_more_question_tells_whether_the_last_version_is_another_one(spark: 
     assert files(store, believed=2.0) == {"a"}
     assert files(store) == {"b"}
     assert files(store, believed=2.0) == {"b"}
+
+
+def test_an_index_that_was_made_anew_while_it_was_opened_is_told_apart(
+    spark: Spark, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = DeltaStore("s3://elsewhere", spark)
+    append(store, "a")
+    store.look_again()
+    table = opened.DeltaTable
+
+    def opens(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(opened, "DeltaTable", table)
+        found = table(*arguments, **options)
+        spark.folder.rename(spark.folder.with_name("before"))
+        append(DeltaStore("s3://elsewhere", spark), "b")
+        return found
+
+    first = store.snapshot()
+    assert first is not None
+    store._place._looked_at = -math.inf
+    monkeypatch.setattr(opened, "DeltaTable", opens)
+    assert store.snapshot() is first
+    assert files(store) == {"b"}
+
+
+def test_an_answer_that_somebody_else_waits_for_is_no_older_than_what_is_believed(
+    spark: Spark, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = DeltaStore("s3://elsewhere", spark)
+    append(store, "a")
+    store.look_again()
+    answering, asked = threading.Event(), []
+
+    def told(*_: object) -> Mapping[str, Any]:
+        asked.append(threading.current_thread())
+        answering.wait(60)
+        return {"set": {}, "overrides": {}}
+
+    monkeypatch.setattr(spark, "told", told)
+    asking = [threading.Thread(target=lambda: store.snapshot(10.0, until=time.perf_counter() + 60))]
+    asking[0].start()
+    while (first := store._asked) is None or not asked:
+        time.sleep(0.01)
+    assert [first.answers(believed) for believed in (0.0, 5.0, 10.0, math.inf)] == [False, False, True, True]
+    clock[0] += 11
+    assert [first.answers(believed) for believed in (10.0, 20.0)] == [False, True]
+    asking.append(threading.Thread(target=lambda: store.snapshot(0.0, until=time.perf_counter() + 60)))
+    asking[1].start()
+    while store._asked is first:
+        time.sleep(0.01)
+    answering.set()
+    for thread in asking:
+        thread.join(60)
+    assert not first.answers(math.inf)  # it is known
+    assert store._asked is None
 
 
 def test_where_hadoop_may_not_look_it_is_not_asked(spark: Spark, clock: list[float]) -> None:

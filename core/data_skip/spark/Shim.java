@@ -225,7 +225,10 @@ public final class Shim {
   }
 
   private static String identity(FileStatus file) {
-    return file.getLen() + " " + file.getModificationTime() + (file instanceof EtagSource ? " " + ((EtagSource) file).getEtag() : "");
+    String size = file.getLen() + " ";
+    if (!(file instanceof EtagSource)) return size + file.getModificationTime();
+    // A list of files may have milliseconds, what is said of one has seconds.
+    return size + file.getModificationTime() / 1000 + " " + ((EtagSource) file).getEtag();
   }
 
   /** Of each file in a folder its name, its size and its identity, a line each; nothing where there is no such folder. */

@@ -29,9 +29,11 @@ class Late(Exception):
 class Asked(Generic[Answer]):
     """A question to an object store, which may never answer: it is put on a thread of its own, and goes on when nobody waits any more."""
 
-    def __init__(self, question: Callable[[], Answer]) -> None:
+    def __init__(self, question: Callable[[], Answer], believed: float = 0.0) -> None:
+        """believed: for how many seconds that is believed which the question may answer with."""
         self._answer: Future[Answer] = Future()
         self._given_up = False
+        self._believed, self._asked_at = believed, now()
         Thread(target=self._put, args=(question,), daemon=True, name="data-skip index").start()
 
     def _put(self, question: Callable[[], Answer]) -> None:
@@ -44,6 +46,10 @@ class Asked(Generic[Answer]):
     def is_running(self) -> bool:
         """Whether there is no answer yet."""
         return not self._answer.done()
+
+    def answers(self, believed: float) -> bool:
+        """Whether its answer, which is still to come, is no older than that; where others have waited in vain, nobody asks anew."""
+        return self.is_running and (self._given_up or (self._believed <= believed and now() - self._asked_at <= believed))
 
     def answer(self, until: float) -> Answer:
         """What was answered. Late where it is not, at a moment of time.perf_counter(); or at once, where others have waited in vain."""
@@ -64,7 +70,7 @@ class ObjectPlace:
         self._options_until = self._absent_until = self._unreadable_until = 0.0
         self._why_unreadable = ""
         self._seen_at = self._looked_at = -math.inf  # when the last snapshot was known to be the last one, and when all was looked at
-        self._commit: str | None = None  # what tells the commit of the version that was looked at from another one; None: nobody asked
+        self._commit: object | None = None  # as of `looked_at`
 
     def is_reached_otherwise(self) -> bool:
         """Whether the store is, than when this was asked before: credentials of roles and instances end, and others follow."""
@@ -86,10 +92,10 @@ class ObjectPlace:
         self._absent_until = self._unreadable_until = 0.0
         self._seen_at = -math.inf
 
-    def looked_at(self, version: int, believed: float) -> None:
-        """All was looked at now, and this was the last version; believed: as of `is_last`, for which that is to be known again."""
+    def looked_at(self, commit: object | None) -> None:
+        """All was looked at now. commit: what tells that of the last version from another one, before it was read; None: nobody knows."""
         self._seen_at = self._looked_at = now()
-        self._commit = self._commit_of(version) if believed <= 0 else None
+        self._commit = commit
 
     def asks_nothing(self, known: bool, believed: float) -> bool:
         """Whether what was seen a moment ago answers without a request; known: whether there was an index."""

@@ -87,14 +87,14 @@ class DeltaReader:
                 return self._current(believed)
         with self._asking:
             asked = self._asked
-            if asked is None or not asked.is_running:
+            if asked is None or not asked.answers(believed):
                 if self._lock.acquire(blocking=False):
                     try:
                         if self._is_known(believed):
                             return self._current(believed)
                     finally:
                         self._lock.release()
-                asked = self._asked = Asked(lambda: self.snapshot(believed))
+                asked = self._asked = Asked(lambda: self.snapshot(believed), believed)
         try:
             return asked.answer(until)
         except Late:
@@ -110,6 +110,8 @@ class DeltaReader:
             with self._lock:
                 self._snapshot = None
                 self._place.forget()
+            with self._asking:
+                self._asked = None
 
     def _is_known(self, believed: float) -> bool:
         """Whether what was seen before answers, without a look at the log."""
@@ -140,17 +142,13 @@ class DeltaReader:
             return None
         if local and self._is_last_here():
             return self._snapshot
+        last, self._snapshot = self._snapshot, None  # whatever stops this, that is not believed any more
         try:
             table, files = self._looked_at()  # no increment of what was open: it may be that of another table, made anew at the same place
-            if local:
-                self._commit = next((files[name] for name in _commits(table.version()) if name in files), None)
-            else:
-                place.looked_at(table.version(), believed)
             self._check(table)
-            if self._snapshot is None or self._snapshot.said != said(table):
-                self._snapshot = Snapshot(table, self.location, self._shown, self._place.options)
+            found = last if last is not None and last.said == said(table) else None
+            found = found or Snapshot(table, self.location, self._shown, place.options)
         except TableNotFoundError as error:
-            self._snapshot = None
             if not local:
                 place.seen_empty()
                 return None
@@ -158,14 +156,18 @@ class DeltaReader:
                 return None
             raise StoreError(f"{self.location} is no index of data-skip; move it away, or keep the index elsewhere") from error
         except StoreError:
-            self._snapshot = None
             raise
         except BaseException as error:  # who forged it may have found what others raise
             if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
                 raise
-            self._snapshot = None
             raise self._unreadable(error) from (error if local else None)  # which may hold secrets
-        return self._snapshot
+        commits = (files[name] for name in _commits(found.version) if name in files)  # as of before it was opened
+        if local:
+            self._commit = next(commits, None)
+        else:
+            place.looked_at(next(commits, None))
+        self._snapshot = found
+        return found
 
     def _unreadable(self, error: BaseException) -> StoreError:
         """What is told of an index that is there and cannot be read."""
