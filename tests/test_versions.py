@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import struct
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
+from data_skip.spark.janino import load
+from data_skip.spark.jvm import SOURCES
+from data_skip.store import versions
 from data_skip.store.versions import distinct, packed
 
 KEY = st.tuples(st.sampled_from(["", "a", "b/c", "ä", "\U0001f600/x"]), st.integers(0, 2), st.sampled_from([-1, 0, 1 << 62]))
@@ -49,3 +55,32 @@ def test_what_the_jvm_maps_is_what_was_packed(keys: list[tuple[str, int, int]], 
 def test_a_row_without_a_part_of_its_key_is_refused() -> None:
     with pytest.raises(ValueError, match="no path"):
         distinct(table([("a", 1, 1)]).append_column("x", pa.nulls(1)).set_column(1, "size", pa.nulls(1, pa.int64())))
+
+
+def test_what_the_jvm_cannot_map_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "_MOST_MAPPED", 24)
+    assert packed(table([("a" * 12, 1, 1), ("b" * 12, 1, 1)]), np.ones(2, dtype=bool))
+    for keys in ([("a" * 12, 1, 1), ("b" * 13, 1, 1)], [(name, 1, 1) for name in "abc"]):
+        with pytest.raises(ValueError, match="at most 24 are looked up"):
+            packed(table(keys), np.ones(len(keys), dtype=bool))
+
+
+def test_the_jvm_maps_more_than_two_billion_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    """As of some fifteen million files, of whose file only the last ones are written here: what is not takes no room."""
+    count, path = 88_000_000, b"folder/last.parquet"
+    with (tmp_path / "keys").open("wb") as file:
+        for place, value in {0: count, 8 * count: 7, 16 * count: 8, 8 + 24 * count: len(path)}.items():
+            file.seek(place)
+            file.write(struct.pack("<q", value))
+        file.seek(16 + 25 * count - 1)
+        file.write(b"\1" + path)
+    assert (tmp_path / "keys").stat().st_size > 1 << 31
+    gateway: Any = spark.sparkContext._gateway
+    known = load(gateway, "data_skip", SOURCES).getClassLoader().loadClass("data_skip.KnownFiles")
+    kinds, values = gateway.new_array(gateway.jvm.Class, 2), gateway.new_array(gateway.jvm.Object, 2)
+    for i, value in enumerate(["file:/lake", str(tmp_path / "keys")]):
+        kinds[i], values[i] = gateway.jvm.Class.forName("java.lang.String"), value
+    constructor = known.getDeclaredConstructor(kinds)
+    constructor.setAccessible(True)
+    last = constructor.newInstance(values)  # and not `put`: it is kept by nobody
+    assert (last.size(count - 1), last.modificationTime(count - 1), last.uri(count - 1)) == (7, 8, "file:/lake/folder/last.parquet")

@@ -44,7 +44,7 @@ KEYS = [
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 _MOST_COMPANIONS = 100
 _NO_TASKS_SECONDS = 300.0  # for which tasks that failed or were late, perhaps since the cluster was busy, are not asked again
-_MOST_ROWS = 1 << 27  # the JVM takes 80 million file versions
+_MOST_ROWS = 1 << 27  # the JVM takes twice as many file versions
 Read = TypeVar("Read")
 ADVICE = "delete the folder and create the index again"
 
@@ -173,7 +173,8 @@ class Snapshot:
 
     def packed(self, until: float = math.inf) -> list[Any]:
         """The keys as the JVM maps them (versions.py), which keeps them from now on: this side lets go of them. As `keys`."""
-        found = packed(self.keys(until), self.listed)
+        keys = self.keys(until)
+        found = self._reading(lambda: packed(keys, self.listed))
         self._keys = None
         return found
 

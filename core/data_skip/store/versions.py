@@ -10,6 +10,7 @@ import pyarrow as pa
 
 Places = npt.NDArray[np.int64]
 KEYS = ("path", "size", "modification_time")
+_MOST_MAPPED = (1 << 31) - 1  # bytes that the JVM takes as one buffer
 
 
 def distinct(rows: pa.Table) -> tuple[pa.Table, Places | None]:
@@ -57,7 +58,7 @@ def packed(keys: pa.Table, listed: npt.NDArray[np.bool_]) -> list[Any]:
     """The keys as KnownFiles.java maps them, little-endian: buffers, one after the other.
 
     The number of files, their sizes, their modification times, where each path begins, and where the last one ends (all of 64 bits); a byte
-    each, 1 where it is listed; the paths, in UTF-8.
+    each, 1 where it is listed; the paths, in UTF-8. ValueError for more than the JVM can map.
     """
     starts, texts, end = [], [], 0
     for paths in keys["path"].chunks:
@@ -65,6 +66,8 @@ def packed(keys: pa.Table, listed: npt.NDArray[np.bool_]) -> list[Any]:
         starts.append(begins[:-1] + end)
         texts.append(text)
         end += len(text)
+    if max(8 * (len(keys) + 1), end) > _MOST_MAPPED:
+        raise ValueError(f"it has {len(keys):,} file versions, whose paths have {end:,} bytes; at most {_MOST_MAPPED:,} are looked up")
     longs = [np.array([len(keys)]), keys["size"].to_numpy(), keys["modification_time"].to_numpy(), *starts, np.array([end])]
     return [*(part.astype("<i8").data for part in longs), listed.astype(np.uint8).data, *texts]
 

@@ -59,29 +59,26 @@ public final class KnownFiles {
     }
   }
 
-  /** `file`: as Python's store/versions.py packs them. Of two billion bytes at most. */
+  /** `file`: as Python's store/versions.py packs them. */
   private KnownFiles(String root, String file) throws IOException {
     this.root = root + "/";
     FileChannel channel = FileChannel.open(Paths.get(file, new String[0]), new OpenOption[] {StandardOpenOption.READ});
     try {
-      ByteBuffer all = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size());
-      all.order(ByteOrder.LITTLE_ENDIAN);
-      count = Math.toIntExact(all.getLong(0));
-      sizes = part(all, 8, 8 * count);
-      times = part(all, 8 + 8 * count, 8 * count);
-      starts = part(all, 8 + 16 * count, 8 * (count + 1));
-      listed = part(all, 16 + 24 * count, count);
-      paths = part(all, 16 + 25 * count, all.capacity() - 16 - 25 * count);
+      count = Math.toIntExact(mapped(channel, 0, 8).getLong(0));
+      long longs = 8L * count;
+      sizes = mapped(channel, 8, longs);
+      times = mapped(channel, 8 + longs, longs);
+      starts = mapped(channel, 8 + 2 * longs, longs + 8);
+      listed = mapped(channel, 16 + 3 * longs, count);
+      paths = mapped(channel, 16 + 3 * longs + count, starts.getLong(8 * count));
     } finally {
       channel.close();
     }
   }
 
-  private static ByteBuffer part(ByteBuffer all, int start, int length) {
-    ByteBuffer part = (ByteBuffer) all.duplicate();
-    part.position(start);
-    part.limit(start + length);
-    return ((ByteBuffer) part.slice()).order(ByteOrder.LITTLE_ENDIAN);
+  /** Of two billion bytes at most, each: Python hands over no more. */
+  private static ByteBuffer mapped(FileChannel channel, long start, long length) throws IOException {
+    return channel.map(FileChannel.MapMode.READ_ONLY, start, length).order(ByteOrder.LITTLE_ENDIAN);
   }
 
   /** From now on nothing is kept when this Spark stops. */
