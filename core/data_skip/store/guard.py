@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -201,7 +202,9 @@ def _local(folder: str) -> Iterator[_File]:
             if stat.S_ISREG(status.st_mode):
                 if not _STAGED.fullmatch(entry.name):
                     yield _File(entry.name, status.st_size, stamp(status))
-            elif not stat.S_ISDIR(status.st_mode):
+            elif stat.S_ISDIR(status.st_mode):
+                deque(_local(entry.path), maxlen=0)  # deltalake takes nothing from there, but follows the links that it finds
+            else:
                 raise ValueError(f"{entry.name} of its log is a link, a pipe or a device, and no file")
 
 
