@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 from stat import S_ISREG
 from urllib.parse import unquote
 
@@ -46,14 +47,14 @@ class DeltaReader:
         self._asked: Asked[Snapshot | None] | None = None  # what others may wait for as well
         self._commit: object | None = None  # what tells the file of the snapshot's version from another one, as of before it was read
 
-    @property
+    @cached_property
     def location(self) -> str:
         """The place as deltalake wants it: a plain path for local files."""
         if self.uri.startswith("file:/"):
             return unquote(self.uri.removeprefix("file:"))
         return re.sub(r"^s3[an]://", "s3://", self.uri)  # Hadoop's names of S3
 
-    @property
+    @cached_property
     def _is_local(self) -> bool:
         return "://" not in self.location
 
@@ -90,6 +91,8 @@ class DeltaReader:
             if asked is None or not asked.answers(believed):
                 if self._lock.acquire(blocking=False):
                     try:
+                        if self._is_local and self._is_last_here():  # what every query asks, of every scan
+                            return self._snapshot
                         if self._is_known(believed):
                             return self._current(believed)
                     finally:
@@ -114,9 +117,9 @@ class DeltaReader:
                 self._asked = None
 
     def _is_known(self, believed: float) -> bool:
-        """Whether what was seen before answers, without a look at the log."""
+        """Whether it is known without a look at the log that there is no index, or, on object storage, what was the last version."""
         if self._is_local:
-            return not os.path.isdir(self.location) or self._is_last_here()
+            return not os.path.isdir(self.location)
         return self._is_misread or self._place.asks_nothing(self._snapshot is not None, believed)
 
     def _is_last_here(self) -> bool:
