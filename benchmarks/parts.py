@@ -34,7 +34,7 @@ from data_skip.planning.in_parts import part_by_part
 from data_skip.planning.in_tasks import Tasks, Told
 from data_skip.store import DeltaStore, FileKey, Snapshot
 from data_skip.store.definition import Definition
-from data_skip.store.snapshot import definition_field
+from data_skip.store.layout import definition_field
 
 FILES, BUDGET = 2_000_000, 1 << 26
 A_COMMIT = 500_000

@@ -23,9 +23,10 @@ from data_skip.planning.deadline import Deadline
 from data_skip.planning.in_parts import part_by_part
 from data_skip.store import DeltaStore, FileKey, StoreError, delta, parts
 from data_skip.store.definition import Definition
+from data_skip.store.layout import definition_field
 from data_skip.store.parts import Rows
 from data_skip.store.row_groups import RowGroups
-from data_skip.store.snapshot import Snapshot, definition_field
+from data_skip.store.snapshot import Snapshot
 from tests.support import Lake, settings_of
 
 READER = {"format": "parquet", "options": {}, "columns": [], "settings": {}}

@@ -22,7 +22,7 @@ from data_skip.building.source import TableSource, as_indexed
 from data_skip.planning.catalog import FOLDER, _candidates
 from data_skip.store import DeltaStore, FileKey, Places, StoreError, guard, sizes, snapshot
 from data_skip.store.definition import Definition
-from data_skip.store.snapshot import BASE, definition_field
+from data_skip.store.layout import BASE, definition_field
 from tests.support import Lake
 
 READER: dict[str, Any] = {"format": "parquet", "options": {}, "columns": [], "session": {}}

@@ -17,7 +17,7 @@ from deltalake.exceptions import CommitFailedError
 
 from data_skip.store import DeltaStore, FileKey, StoreError, delta
 from data_skip.store.definition import Definition
-from data_skip.store.snapshot import definition_field
+from data_skip.store.layout import definition_field
 
 READER = {"format": "parquet", "options": {}, "columns": [], "settings": {}}
 RECORD = pa.struct({"min": pa.int64()})

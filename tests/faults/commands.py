@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 
 from data_skip.store import DeltaStore, FileKey, delta
 from data_skip.store.definition import Definition
-from data_skip.store.snapshot import BASE, definition_field
+from data_skip.store.layout import BASE, definition_field
 
 URI = "s3a://lake/t/index"
 RECORD = pa.struct({"min": pa.int64(), "text": pa.string()})

@@ -17,8 +17,8 @@ from data_skip.planning.catalog import Catalog
 from data_skip.store import FileKey, StoreError, opened
 from data_skip.store.definition import Definition
 from data_skip.store.delta import DeltaStore
+from data_skip.store.layout import definition_field
 from data_skip.store.memory import MEMORY
-from data_skip.store.snapshot import definition_field
 
 RECORD = pa.struct({"min": pa.int64()})
 READER = {"format": "parquet", "options": {}, "columns": [], "session": {}}

@@ -16,7 +16,7 @@ from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.store import FileKey, StoreError
 from data_skip.store.definition import Definition
 from data_skip.store.delta import DeltaStore
-from data_skip.store.snapshot import definition_field
+from data_skip.store.layout import definition_field
 from tests.support import Lake, aged
 
 RECORD = pa.struct([("min", pa.int64())])

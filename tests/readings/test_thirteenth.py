@@ -24,7 +24,7 @@ from data_skip.building.collect import collect, expressions_of, told_of
 from data_skip.planning import callback
 from data_skip.store.definition import Definition
 from data_skip.store.delta import DeltaStore
-from data_skip.store.snapshot import BASE, FileKey, definition_field, said
+from data_skip.store.layout import BASE, FileKey, definition_field, said
 from geo_skip import GeoBox
 from tests.support import Lake, settings_of
 

@@ -29,7 +29,7 @@ from data_skip.errors import printable
 from data_skip.index import shown
 from data_skip.store import DeltaStore, StoreError, delta, guard
 from data_skip.store.definition import Definition
-from data_skip.store.snapshot import definition_field
+from data_skip.store.layout import definition_field
 from data_skip.table import Table
 from tests.support import Lake
 from tests.test_store import READER, RECORD, column, key, records

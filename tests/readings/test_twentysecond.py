@@ -20,8 +20,9 @@ from data_skip.building.remote_files import RemoteFiles
 from data_skip.expression import Call, decode
 from data_skip.planning.decide import usable
 from data_skip.store.definition import Definition
+from data_skip.store.layout import StoreError
 from data_skip.store.sizes import refuse_large
-from data_skip.store.snapshot import Snapshot, StoreError
+from data_skip.store.snapshot import Snapshot
 from data_skip.store.storage_options import StorageOptions, storage_options
 from tests.test_store import READER
 

@@ -21,8 +21,8 @@ from data_skip.building.remote_files import RemoteFiles
 from data_skip.store import FileKey, guard
 from data_skip.store.commit import Commit, retried
 from data_skip.store.definition import Definition
+from data_skip.store.layout import definition_field
 from data_skip.store.sizes import refuse_large
-from data_skip.store.snapshot import definition_field
 from data_skip.store.storage_options import storage_options
 from tests.support import Lake
 from tests.test_security import READER, RECORD, TREE, Forged, added, forged, rewritten

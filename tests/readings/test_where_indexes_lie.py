@@ -14,7 +14,7 @@ import pytest
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.store import DeltaStore
 from data_skip.store.definition import Definition
-from data_skip.store.snapshot import definition_field
+from data_skip.store.layout import definition_field
 from tests.support import Lake, aged
 
 

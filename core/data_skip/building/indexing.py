@@ -27,7 +27,7 @@ from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
 from data_skip.spark.jvm import Jvm
 from data_skip.store import FileKey
-from data_skip.store.snapshot import definition_field
+from data_skip.store.layout import definition_field
 
 _HOUR = 3_600_000
 _TRIES = 20

@@ -40,20 +40,10 @@ from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.guard import MOST_COMMIT, MOST_LOG, is_part, leftovers, refuse_links, refuse_parts
 from data_skip.store.history import Step, steps
+from data_skip.store.layout import ADVICE, BASE, DEFINITION, KEYS, FileKey, StoreError, declared, defined, said
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
-from data_skip.store.snapshot import (
-    ADVICE,
-    BASE,
-    DEFINITION,
-    KEYS,
-    FileKey,
-    Snapshot,
-    StoreError,
-    declared,
-    defined,
-    said,
-)
+from data_skip.store.snapshot import Snapshot
 
 Order = tuple[str, str]  # an index's column, and a field of its records
 _TRIED = b"data-skip doctor"

@@ -10,7 +10,7 @@ from typing import Any
 
 from data_skip.store.definition import Definition
 from data_skip.store.guard import refuse_content
-from data_skip.store.snapshot import DEFINITION
+from data_skip.store.layout import DEFINITION
 
 _FORGED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError, OSError)
 

@@ -18,8 +18,9 @@ from deltalake.exceptions import TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 
 from data_skip.store.guard import Guard, refuse_table, stamp
+from data_skip.store.layout import ADVICE, LAYOUT, LAYOUT_KEY, StoreError, said
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
-from data_skip.store.snapshot import ADVICE, LAYOUT, LAYOUT_KEY, Snapshot, StoreError, said
+from data_skip.store.snapshot import Snapshot
 from data_skip.store.storage_options import Hadoop
 
 _BEGINNING = 1 << 16  # bytes

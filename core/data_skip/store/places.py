@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from data_skip.store.delta import DeltaStore, Order
 from data_skip.store.history import Step
-from data_skip.store.snapshot import FileKey, Snapshot
+from data_skip.store.layout import FileKey
+from data_skip.store.snapshot import Snapshot
 from data_skip.store.storage_options import Hadoop
 
 

@@ -9,7 +9,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import numpy as np
@@ -19,10 +19,9 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from pyarrow import fs
 
-from data_skip.errors import DataSkipError, printable
 from data_skip.store.clock import now
-from data_skip.store.definition import Definition
 from data_skip.store.guard import refuse_parts
+from data_skip.store.layout import ADVICE, BASE, FileKey, StoreError, declared, defined, refuse_types, said
 from data_skip.store.memory import MEMORY
 from data_skip.store.object_place import Asked, Late
 from data_skip.store.parts import Fields, Part, Rows, merged
@@ -33,35 +32,10 @@ from data_skip.store.storage_options import StorageOptions
 from data_skip.store.versions import KEYS as KEY_NAMES
 from data_skip.store.versions import Places, distinct, packed
 
-LAYOUT = 1  # of the store; a store of a later layout is left alone
-LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
-DEFINITION = b"data_skip.index"
-KEYS = [
-    pa.field("path", pa.string(), metadata={LAYOUT_KEY: str(LAYOUT).encode()}),
-    pa.field("size", pa.int64()),
-    pa.field("modification_time", pa.int64()),
-]
-BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 _MOST_COMPANIONS = 100
 _NO_TASKS_SECONDS = 300.0  # for which tasks that failed or were late, perhaps since the cluster was busy, are not asked again
 _MOST_ROWS = 1 << 27  # the JVM takes twice as many file versions
 Read = TypeVar("Read")
-ADVICE = "delete the folder and create the index again"
-
-
-class StoreError(DataSkipError):
-    """The folder holds no readable index: says why, and what to do."""
-
-    def __str__(self) -> str:  # it may quote what others have written
-        return printable(super().__str__())
-
-
-class FileKey(NamedTuple):
-    """One version of a data file; its path is relative to the table's root."""
-
-    path: str
-    size: int
-    modification_time: int
 
 
 class Snapshot:
@@ -78,7 +52,7 @@ class Snapshot:
         # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
         local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
         self._dataset = table.to_pyarrow_dataset(filesystem=local)
-        _refuse_types(self._dataset.schema)
+        refuse_types(self._dataset.schema)
         self.companions: deque[object] = deque(maxlen=_MOST_COMPANIONS)  # which are kept no longer than this
         self.valued: set[str] = set()  # columns of which every file is known to hold a value: queries find that out
         self._lock = threading.Lock()
@@ -347,30 +321,3 @@ class Snapshot:
     def _of_versions(self, rows: pa.ChunkedArray) -> pa.Array:
         """From one value a row to one a file version: any that is not null."""
         return merged(rows, None, self._place_of_row, self.count)
-
-
-def said(table: DeltaTable) -> tuple[Any, ...]:
-    """What a table says at its version: of a log that was put back, and written since, the same version has other files, of new names."""
-    return table.version(), table.metadata().id, frozenset(table.file_uris()), table.schema().to_json()
-
-
-def _refuse_types(schema: pa.Schema) -> None:
-    """ValueError where columns that every index has are of other types."""
-    for field in BASE:
-        if field.name in schema.names and schema.field(field.name).type != field.type:
-            raise ValueError(f"its column {field.name} is of type {schema.field(field.name).type}, not {field.type}")
-
-
-def declared(schema: pa.Schema) -> dict[str, pa.Field]:
-    """The columns of indexes, by their names, as they were declared."""
-    return {field.name: field for field in schema if DEFINITION in (field.metadata or {})}
-
-
-def defined(field: pa.Field) -> Definition:
-    """The definition of the index of a column."""
-    return Definition.from_json(field.metadata[DEFINITION].decode())
-
-
-def definition_field(column: str, type_: pa.DataType, definition: Definition) -> pa.Field:
-    """The store's column of an index."""
-    return pa.field(column, type_, metadata={DEFINITION: definition.to_json().encode()})

@@ -1,0 +1,64 @@
+"""How an index is laid out as a Delta table: the columns that each has, and what is declared of the others. Their use: see delta.py."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from data_skip.errors import DataSkipError, printable
+from data_skip.store.definition import Definition
+
+LAYOUT = 1  # of the store; a store of a later layout is left alone
+LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
+DEFINITION = b"data_skip.index"
+KEYS = [
+    pa.field("path", pa.string(), metadata={LAYOUT_KEY: str(LAYOUT).encode()}),
+    pa.field("size", pa.int64()),
+    pa.field("modification_time", pa.int64()),
+]
+BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
+ADVICE = "delete the folder and create the index again"
+
+
+class StoreError(DataSkipError):
+    """The folder holds no readable index: says why, and what to do."""
+
+    def __str__(self) -> str:  # it may quote what others have written
+        return printable(super().__str__())
+
+
+class FileKey(NamedTuple):
+    """One version of a data file; its path is relative to the table's root."""
+
+    path: str
+    size: int
+    modification_time: int
+
+
+def said(table: DeltaTable) -> tuple[Any, ...]:
+    """What a table says at its version: of a log that was put back, and written since, the same version has other files, of new names."""
+    return table.version(), table.metadata().id, frozenset(table.file_uris()), table.schema().to_json()
+
+
+def refuse_types(schema: pa.Schema) -> None:
+    """ValueError where columns that every index has are of other types."""
+    for field in BASE:
+        if field.name in schema.names and schema.field(field.name).type != field.type:
+            raise ValueError(f"its column {field.name} is of type {schema.field(field.name).type}, not {field.type}")
+
+
+def declared(schema: pa.Schema) -> dict[str, pa.Field]:
+    """The columns of indexes, by their names, as they were declared."""
+    return {field.name: field for field in schema if DEFINITION in (field.metadata or {})}
+
+
+def defined(field: pa.Field) -> Definition:
+    """The definition of the index of a column."""
+    return Definition.from_json(field.metadata[DEFINITION].decode())
+
+
+def definition_field(column: str, type_: pa.DataType, definition: Definition) -> pa.Field:
+    """The store's column of an index."""
+    return pa.field(column, type_, metadata={DEFINITION: definition.to_json().encode()})
