@@ -53,7 +53,7 @@ def main(files: int, budget: int) -> None:
         print(f"{files:,} files, a budget of {budget / 2**20:g} MiB, an index of {size_of(Path(folder)) / 2**20:,.0f} MiB on disk")
         measure_all(folder, budget)
         start_of = time.perf_counter()
-        store.compact({}, ("x", "min"))
+        store.compact(("x", "min"))
         print(f"compacted in {time.perf_counter() - start_of:.1f} s")
         measure_all(folder, budget)
 

@@ -75,7 +75,7 @@ def _warn_if_swapped(index: Index, sample: Sample) -> None:
     lat, lng = index.expressions
     beyond = f"(abs(TRY_CAST({lat} AS DOUBLE)) > 90 AND NOT isnan(TRY_CAST({lat} AS DOUBLE)))"
     try:
-        swapped = True in sample.values(f"coalesce({beyond}, false)")["v0"].to_pylist()
+        swapped = sample.holds(beyond)
     except DataSkipError:  # what is no number is refused next
         return
     if swapped:

@@ -302,7 +302,7 @@ def test_an_index_is_no_older_than_a_setting_says(lake: Lake, made: Table, monke
         assert values(frame.where("true")) == []
         now += 100
         assert values(frame.where("true")) == [1000]
-        monkeypatch.setattr(data_skip.store.places.Places, "append", Mock(side_effect=StoreError("disk full")))
+        monkeypatch.setattr(data_skip.store.places.Places, "append_as_of", Mock(side_effect=StoreError("disk full")))
         lake.file("p=a/1001.parquet", {"x": [1001]})
         now += 100
         assert values(lake.view().where("x >= 1000")) == [1000, 1001]

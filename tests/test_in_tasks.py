@@ -98,7 +98,7 @@ def test_tasks_say_what_parts_do_and_all_records_at_once(store: DeltaStore, seed
     filled(store, random)
     for order in (None, ("x", "long"), ("y", "text")):
         if order:
-            store.compact({}, order)
+            store.compact(order)
         snapshot, beside, apart = opened(store), opened(store), opened(store)
         listed = np.array([random.random() < 0.9 for _ in range(snapshot.count)])
         for _ in range(6 if seed == 0 else 40):

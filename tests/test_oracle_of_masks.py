@@ -91,9 +91,9 @@ class Told:
             self.generations.clear()
 
     def compact(self) -> None:
-        dead = {file: generation for file, generation in self.generations.items() if generation % 2 and self.random.random() < 0.5}
+        dead = {file for file, generation in self.generations.items() if generation % 2}
         orders = [(index, name) for index in sorted(self.declared) for name in ("long", "text", "double")]
-        self.store.compact(dead, self.random.choice([None, *orders]))
+        self.store.compact(self.random.choice([None, *orders]))
         for file in dead:
             self.known.pop(file, None)
             self.generations.pop(file)

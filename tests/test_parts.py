@@ -150,7 +150,7 @@ def test_says_what_all_records_at_once_do(store: DeltaStore, seed: int, monkeypa
     ruled_out = 0
     for order in (None, ("x", "long"), ("y", "text")):
         if order:
-            store.compact({}, order)
+            store.compact(order)
         snapshot, beside = opened(store), opened(store)
         listed = np.array([random.random() < 0.9 for _ in range(snapshot.count)])
         for _ in range(20 if seed == 0 else 100):

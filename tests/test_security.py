@@ -101,7 +101,7 @@ def test_old_files_elsewhere_are_not_deleted(forged: Forged) -> None:
     for path in ("link/victim.parquet", "../../../../victim.parquet", str(victim)):
         forged.commit({"remove": {"path": path, "deletionTimestamp": 1, "dataChange": True, "size": 10}})
     with pytest.raises(StoreError, match="not deleted"):
-        forged.store.compact({})
+        forged.store.compact()
     assert victim.read_text() == "mine"
 
 
@@ -332,7 +332,8 @@ def test_readers_that_an_index_may_not_choose(tmp_path: Path, how: str) -> None:
     forged = Forged(tmp_path / "table")
     places = Places([f"file:{tmp_path}/other/{FOLDER}"])
     definition = Definition("MinMax", ("x",), {}, 1, (TREE,), READER | reader)
-    places.append([FileKey("a", 1, 1)], [1], {definition_field("min_max__x", RECORD, definition): pa.array([{"min": 1}], RECORD)})
+    append = places._found()[0].append
+    append([FileKey("a", 1, 1)], [1], {definition_field("min_max__x", RECORD, definition): pa.array([{"min": 1}], RECORD)})
     source = TableSource(str(tmp_path / "other"), False, None, None, {})
     with pytest.raises(DataSkipError, match="give format, schema and options"):
         as_indexed(source, places.snapshot())
@@ -345,7 +346,8 @@ def test_options_and_types_that_text_is_read_with(tmp_path: Path) -> None:
     options = {"header": "true", "sep": ";", "timestampformat": "yyyy", "orc.force.positional.evolution": "true"}
     definition = Definition("MinMax", ("x",), {}, 1, (TREE,), READER | {"format": "csv", "columns": columns, "options": options})
     places = Places([f"file:{tmp_path}/{FOLDER}"])
-    places.append([FileKey("a", 1, 1)], [1], {definition_field("min_max__x", RECORD, definition): pa.array([{"min": 1}], RECORD)})
+    append = places._found()[0].append
+    append([FileKey("a", 1, 1)], [1], {definition_field("min_max__x", RECORD, definition): pa.array([{"min": 1}], RECORD)})
     found = as_indexed(TableSource(str(tmp_path), False, None, None, {}), places.snapshot())
     assert found.schema.simpleString() == "struct<x:string,y:array<int>>" and found.options == options
 
@@ -487,7 +489,7 @@ def test_a_snapshot_reads_no_file_outside_of_its_table(lake: Lake, skipping: Ski
     found = table._store.snapshot()
     assert found is not None
     field = found.fields["min_max__x"]
-    table._store.append([key], [1], {field: pa.array([None], field.type)})
+    table._store._found()[0].append([key], [1], {field: pa.array([None], field.type)})
     skipping.catalog.forget()
     with pytest.raises(DataSkipError, match="no path below the root"):
         skipping.read(str(lake.folder))

@@ -97,7 +97,7 @@ def test_an_index_is_never_older_than_asked_for(lake: Lake, made: Table, monkeyp
         if thread.name == "data-skip refresh":
             thread.join()
     assert later(0) == [1000, 1001]
-    monkeypatch.setattr(made._store, "append", Mock(side_effect=StoreError("disk full")))
+    monkeypatch.setattr(made._store, "append_as_of", Mock(side_effect=StoreError("disk full")))
     lake.file("p=a/1002.parquet", {"x": [1002], "s": ["n"]})
     with pytest.raises(Exception, match="older than 60 s and cannot be refreshed: disk full; read the table without freshness='bounded"):
         later(121)

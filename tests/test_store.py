@@ -56,7 +56,8 @@ def test_append_drop_and_compact(store: DeltaStore) -> None:
     assert snapshot is not None and set(snapshot.definitions) == {"x", "y"}
     assert snapshot.files == [key("a"), key("b"), key("a", 2)] or set(snapshot.files) == {key("a"), key("b"), key("a", 2)}
     assert snapshot.collected(["x", "y"]).all()
-    store.compact({key("a"): 0})
+    store.append([key("a")], [None], {column("x"): records(None)}, generations=[1])
+    store.compact()
     after = known(store)
     assert after["a"] == {"size": 10, "modification_time": 2, "row_count": 6, "x": {"min": 10}, "y": {"min": 30}}
     assert after["b"]["x"] == {"min": 2} and after["b"]["y"] == {"min": None}
@@ -83,7 +84,7 @@ def test_crash_before_the_commit_leaves_the_last_snapshot(store: DeltaStore, mon
         for write in (
             lambda: store.append([key("b")], [1], {column("x"): records(2)}),
             lambda: store.drop("x"),
-            lambda: store.compact({}),
+            lambda: store.compact(),
         ):
             with pytest.raises(StoreError, match="no space"):
                 write()
@@ -164,7 +165,7 @@ def test_drop_and_compact_beside_another_writer(store: DeltaStore, monkeypatch: 
 
     monkeypatch.setattr(delta, "write_deltalake", write)
     store.drop("x")
-    store.compact({})
+    store.compact()
     assert not turns
     found = known(store)
     assert set(found) == {"a", "b"} and "x" not in found["a"]

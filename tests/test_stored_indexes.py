@@ -71,7 +71,7 @@ def test_refresh_compacts_once_dead_rows_outnumber_the_living(lake: Lake, monkey
     assert snapshot is not None
     dead = [FileKey(f"gone{i}.parquet", 1, 1) for i in range(1200)]
     field = snapshot.fields["min_max__x"]
-    table._store.append(dead, [1] * len(dead), {field: pa.array([{}] * len(dead), field.type)})
+    table._store._found()[0].append(dead, [1] * len(dead), {field: pa.array([{}] * len(dead), field.type)})
     table.refresh()
     assert table.metadata().count() == 2
     lake.view()

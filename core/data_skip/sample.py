@@ -14,14 +14,15 @@ from data_skip.errors import DataSkipError
 if TYPE_CHECKING:  # Spark takes long to import, and who has an index may need none
     from pyspark.sql import DataFrame
 
-FILES, ROWS = 64, 50_000
+FILES, ROWS, FIRST = 64, 50_000, 10_000
 
 
 class Sample:
     """Up to 64 files of a table, spread evenly over its listing. Nothing is listed or read before it is asked."""
 
-    def __init__(self, open_: Callable[[], tuple[int, DataFrame]]) -> None:
-        self._open = open_
+    def __init__(self, open_: Callable[[], tuple[int, DataFrame]], first: Callable[[DataFrame, int], DataFrame]) -> None:
+        """open_: how many files there are, and those that are sampled; first: so many rows of each part that a task reads."""
+        self._open, self._first = open_, first
 
     @cached_property
     def _opened(self) -> tuple[int, DataFrame]:
@@ -45,9 +46,24 @@ class Sample:
             columns = [F.expr(sql).alias(name) for sql, name in zip(expressions, names, strict=True)]
             found = frame.select(frame.metadataColumn("_metadata")["file_path"].alias("file"), *columns).distinct().limit(ROWS).toArrow()
         except PySparkException as error:
-            first_line = str(error).strip().split("\n")[0]
-            raise DataSkipError(f"no sample of {', '.join(expressions)} can be read: {first_line}") from error
+            raise _unread(", ".join(expressions), error) from error
         return _decodable(found.combine_chunks())
+
+    def holds(self, condition: str) -> bool:
+        """Whether a SQL condition is true of some row: only the first 10,000 of each part that a task reads are asked."""
+        from pyspark.errors import PySparkException
+        from pyspark.sql import functions as F
+
+        if self.files == 0:
+            return False
+        try:
+            return not self._first(self._opened[1].select(F.expr(condition).alias("holds")), FIRST).where("holds").isEmpty()
+        except PySparkException as error:
+            raise _unread(condition, error) from error
+
+
+def _unread(what: str, error: Exception) -> DataSkipError:
+    return DataSkipError(f"no sample of {what} can be read: {str(error).strip().splitlines()[0]}")
 
 
 def _decodable(found: pa.Table) -> pa.Table:

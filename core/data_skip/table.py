@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from data_skip.building.source import (
     frame_of_one,
     is_in_catalog,
     qualified,
+    refresh_table,
     refuse_columns_of_one,
     root_of,
     state_of,
@@ -39,7 +41,7 @@ from data_skip.planning.decide import decide, usable
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.pictured import boxes
 from data_skip.spark.errors import SPARK_ERRORS, first_line
-from data_skip.spark.jvm import Jvm
+from data_skip.spark.jvm import Jvm, session_alone
 from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.definition import Definition, another_reader
@@ -105,8 +107,14 @@ class Table:
             return cls.open(spark, jvm, catalog, name, None, None, {})
         return cls(spark, jvm, catalog, TableSource(name, False, None, None, {}), qualified(jvm, name))
 
-    def _state(self) -> TableState:
-        state = state_of(self._spark, self._jvm, self._source)
+    def _state(self, alone: bool = False) -> TableState:
+        """alone: as a session of its own reads it, in which nobody sets anything while it is indexed, nor registers functions."""
+        spark = self._spark
+        if alone:
+            if self._source.in_catalog:
+                refresh_table(spark, self.name)  # what the user's session keeps of it
+            spark = session_alone(spark)
+        state = state_of(spark, self._jvm, self._source)
         if state.root != self.root:
             raise DataSkipError(
                 f"{self.name} lies at {state.root} now, no longer at {self.root}; ask for it again: skipping.table({self.name!r})"
@@ -144,7 +152,8 @@ class Table:
         snapshot = _seen(self._store, BELIEVED_SECONDS)  # each query asks for the last one
         if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
             snapshot = self._snapshot()  # which may be so no more
-        if seconds is not None and snapshot is not None and snapshot.definitions:
+        asked_later = self._source.in_catalog  # by Contracts.java
+        if seconds is not None and snapshot is not None and snapshot.definitions and not asked_later:
             self._bring_up_to_date(freshness, Bounded(seconds, self.refresh))
             snapshot = self._snapshot()
         if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
@@ -161,7 +170,7 @@ class Table:
 
     def _bring_up_to_date(self, freshness: str, mine: Bounded) -> None:
         """Those who read the table share one age; who asked first refreshes it; where that fails, as by another reader, who asks now."""
-        key = self.root, freshness
+        key = self.root, freshness, ""
         known = self._catalog.bounded.setdefault(key, mine)
         try:
             known.bring_up_to_date()
@@ -184,10 +193,11 @@ class Table:
         _refuse_no_number(files_per_commit)
         if not indexes or not all(isinstance(index, Index) for index in indexes):
             raise DataSkipError(f"create_index takes indexes, as MinMax('temp'), not {indexes!r}")
-        snapshot, state = self._snapshot(), self._state()  # in this order: what it says of files is older than their listing
+        snapshot, state = self._snapshot(), self._state(alone=True)  # in this order: what it says of files is older than their listing
         existing = snapshot.definitions if snapshot else {}
         bindings: list[Binding] = []
-        for index in self._fitted(indexes, state, existing):
+        fitted_ones = self._fitted(indexes, state, existing)
+        for index in fitted_ones:
             self._refuse_twice(index, existing)
             if index in (binding.index for binding in bindings):
                 raise DataSkipError(f"{index} is asked for twice; once is enough")
@@ -200,7 +210,8 @@ class Table:
                 if why := another_reader(other, bindings[-1].definition):
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
                     raise DataSkipError(f"{self.name} has {other}, {why}; {advice}")
-        report = self._index(state, snapshot, bindings, None, files_per_commit, progress)
+        asked = dict(zip(indexes, fitted_ones, strict=True))
+        report = self._index(state, snapshot, bindings, None, files_per_commit, progress, asked)
         if report.files_collected > files_per_commit:
             self._tidy()
         return report
@@ -254,13 +265,19 @@ class Table:
         DataSkipError for an index that exists, and for parameters that a sample does not tell.
         """
         snapshot = self._snapshot()
-        return self._fitted(indexes, self._state(), snapshot.definitions if snapshot else {})
+        return self._fitted(indexes, self._state(alone=True), snapshot.definitions if snapshot else {})
 
     def _fitted(self, indexes: Sequence[Index], state: TableState, existing: Mapping[str, Definition]) -> list[Index]:
         for index in indexes:
             self._refuse_twice(index, existing)
         sample = sample_of(state, self._jvm)
         return [fitted(index, sample) for index in indexes]
+
+    def _refuse_chosen(self, asked: Mapping[Index, Index], last: Snapshot) -> None:
+        """IndexExistsError where another session chose open parameters otherwise meanwhile: of an index there is one."""
+        for index, fitted_one in asked.items():
+            if others := set(stored_columns(index, last.definitions)) - {fitted_one.column}:
+                raise IndexExistsError(f"{last.definitions[others.pop()]} was created meanwhile on {self.name}; nothing was written")
 
     def _refuse_twice(self, index: Index, existing: Mapping[str, Definition]) -> None:
         if stored_columns(index, existing):
@@ -276,7 +293,7 @@ class Table:
         otherwise than when an index was created, and for files that Spark cannot read. `progress`: as of `create_index`.
         """
         _refuse_no_number(files_per_commit)
-        snapshot, state = self._snapshot(), self._state()  # as above
+        snapshot, state = self._snapshot(), self._state(alone=True)  # as above
         if snapshot is None or not snapshot.definitions:
             raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
         bindings: list[Binding] = []
@@ -313,8 +330,7 @@ class Table:
                 several = " and ".join(str(definitions[column]) for column in columns)
                 raise DataSkipError(f"{self.name} has {several}; say which of them to drop")
             chosen += columns
-        for column in dict.fromkeys(chosen):
-            self._store.drop(column)
+        self._store.drop(*dict.fromkeys(chosen))
 
     def describe(self) -> Description:
         """The indexes of the table: how many of its files they know, how large they are (in bytes), and what is wrong with them.
@@ -328,7 +344,7 @@ class Table:
     def compact(self) -> None:
         """Rewrites the index with one row for each file version that is there: refresh() does so by itself once it is worth it."""
         if (snapshot := self._snapshot()) is not None:
-            self._store.compact(snapshot.dead(), self._order(snapshot))
+            self._store.compact(self._order(snapshot))
 
     def vacuum(self, hours: int = KEPT_HOURS, dry_run: bool = False) -> list[str]:
         """Deletes files of the index that no version of the last hours needs, and what writers that were killed have left; their names.
@@ -409,11 +425,13 @@ class Table:
         current: set[FileKey] | None,
         files_per_commit: int,
         progress: bool | None,
+        asked: Mapping[Index, Index] | None = None,
     ) -> IndexReport:
-        """current: the files that need no records; None for new indexes."""
+        """current: the files that need no records; None for new indexes. asked: of these, for which each was chosen."""
         known = snapshot.generation_of() if snapshot else {}
         version, lists = (snapshot.version, snapshot.is_listing) if snapshot else (None, False)
-        target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below)
+        refuse = partial(self._refuse_chosen, asked or {})
+        target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below, refuse)
         return index_files(target, state, bindings, current or set(), files_per_commit, progress)
 
     def _files_below(self) -> set[FileKey]:
@@ -432,7 +450,11 @@ class Table:
         if snapshot is None:
             return
         if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.parts > _MOST_PARTS:
-            self._store.compact(snapshot.dead(), self._order(snapshot))
+            try:
+                self._store.compact(self._order(snapshot))
+            except StoreError as error:  # all was committed before, and who asked for that is not told that it failed
+                message = f"the index of {self.name} is up to date, but was not compacted, which the next refresh() tries again: {error}"
+                warnings.warn(message, DataSkipWarning, stacklevel=3)
 
     def _order(self, snapshot: Snapshot) -> Order | None:
         """By which field rows are sorted: the smallest value of the first index whose records tell it."""

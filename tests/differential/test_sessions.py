@@ -56,7 +56,7 @@ def elsewhere(uri: str, what: str, column: str) -> None:
     if what == "drop":
         store.drop(column)
     elif what == "compact":
-        store.compact({})
+        store.compact()
     elif store.snapshot() is not None:
         DeltaTable(store.location).vacuum(0, dry_run=False, enforce_retention_duration=False)
 
@@ -166,10 +166,7 @@ class Sessions:
         if what == "drop":
             table.drop_index(index)
         else:
-            snapshot = table._store.snapshot()
-            there = table._state().list_again()
-            known = zip(snapshot.files, snapshot.generations.tolist(), strict=True) if snapshot else ()
-            table._store.compact({file: generation for file, generation in known if file not in there})
+            table.compact()
         return 0
 
     @contextlib.contextmanager
@@ -186,7 +183,7 @@ class Sessions:
                 for operation in pending.pop():
                     self.run(operation)
                 while 0 <= self.version() < version and self.random.random() < 0.9:
-                    self.store._rewrite(set(), {})  # an index that was made anew is another one, though its version is the same
+                    self.store.compact()  # an index that was made anew is another one, though its version is the same
             return original(*args, **kwargs)
 
         with pytest.MonkeyPatch.context() as patch:

@@ -15,12 +15,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from data_skip import DataSkipError, MinMax, ValueList
-from data_skip.building import indexing
 from data_skip.building.generations import changes
+from data_skip.building.index_report import IndexReport
 from data_skip.planning import bounded
 from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
-from data_skip.store import FileKey
+from data_skip.store import FileKey, delta
 from tests.readings.test_snapshots_fourteenth import lines, refreshed_after_the_first_scan, same
 from tests.support import Lake, settings_of
 
@@ -87,15 +87,15 @@ def test_a_refresh_with_nothing_to_write_is_not_undone(lake: Lake, monkeypatch: 
     if not back:
         table.refresh()
         away.rename(path)
-    commit = indexing._commit
+    write = delta.write_deltalake
 
-    def meanwhile(*args: Any) -> None:
+    def meanwhile(*args: Any, **options: Any) -> None:
         monkeypatch.undo()
         away.rename(path) if back else path.rename(away)
         other.refresh()
-        commit(*args)
+        write(*args, **options)
 
-    monkeypatch.setattr(indexing, "_commit", meanwhile)
+    monkeypatch.setattr(delta, "write_deltalake", meanwhile)
     table.refresh()
     assert table.read("snapshot").count() == 1 + back
 
@@ -111,18 +111,19 @@ def test_what_is_read_of_a_bounded_age_is_brought_up_to_date_first(lake: Lake) -
     assert [row.x for row in frame.collect()] == [2]
     with pytest.raises(DataSkipError, match="chooses files"):
         lake.table(format="parquet", options={"pathGlobFilter": "b*"}).read("bounded(61)")
-    assert not any(contract == "bounded(61)" for _, contract in lake.skipping.catalog.bounded)
+    assert not any(contract == "bounded(61)" for _, contract, _ in lake.skipping.catalog.bounded)
 
 
 def test_a_query_that_waits_for_a_refresh_that_began_too_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
     now, started, go = 0.0, threading.Event(), threading.Event()
     refreshes: list[float] = []
 
-    def refresh() -> None:
+    def refresh() -> IndexReport:
         refreshes.append(now)
         if len(refreshes) == 1:
             started.set()
             go.wait(20)
+        return IndexReport("t", ["MinMax(x)"])
 
     index = bounded.Bounded(10, refresh)
     monkeypatch.setattr(bounded, "now", lambda: now)

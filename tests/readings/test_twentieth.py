@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from data_skip.building.index_report import IndexReport
 from data_skip.planning import bounded
 
 
@@ -12,9 +13,10 @@ def test_an_index_of_a_bounded_age_is_never_older(monkeypatch: pytest.MonkeyPatc
     now, refreshed = 0.0, 0.0
     monkeypatch.setattr(bounded, "now", lambda: now)
 
-    def refresh() -> None:
+    def refresh() -> IndexReport:
         nonlocal refreshed
         refreshed = now
+        return IndexReport("t", ["MinMax(x)"])
 
     index = bounded.Bounded(60, refresh)
     for seconds in (0, 61, 100, 119, 59, 31, 3600):

@@ -74,7 +74,7 @@ def test_a_writer_does_not_write_on_what_was_put_back(tmp_path: Path, monkeypatc
         return opened(*asked)
 
     monkeypatch.setattr(store, "_opened", put_back)
-    store.compact({})
+    store.compact()
     found = DeltaStore(store.uri).snapshot()
     assert not turns and found is not None and {file.path for file in found.files} == {"a", "c"}
 

@@ -15,6 +15,7 @@ from data_skip import DataSkipError, MinMax
 from data_skip.planning.callback import _last_snapshot
 from data_skip.planning.catalog import places_of
 from data_skip.store import DeltaStore, StoreError, opened
+from data_skip.store.delta import rows_of
 from tests.support import Lake
 from tests.test_store import column, key, records
 
@@ -37,7 +38,7 @@ def test_an_index_of_an_earlier_time_is_not_taken_for_one_that_cannot_be_read(tm
     with pytest.raises(StoreError, match="cannot be read"):
         found.snapshot()
     with pytest.raises(StoreError, match="cannot be read"):
-        found.append([key("c")], [1], {column("x"): records(1)})
+        found.append_as_of(lambda _: rows_of([key("c")], [1], {column("x"): records(1)}))
     assert files(earlier) == {"a"}
     damage.unlink()
     assert files(found) == {"a", "b"}
@@ -70,7 +71,7 @@ def test_an_index_of_an_earlier_data_skip_is_no_listing_for_a_query_either() -> 
     """Which was refused when the table was read, and not when such an index had come into its place since."""
     catalog, java = Mock(bounded={}), Mock()
     catalog.store.return_value.snapshot.return_value = Mock(is_listing=False, definitions={"x": 1}, id="id", version=1)
-    said = _last_snapshot("file:/t\nsnapshot", java, catalog)
+    said = _last_snapshot("file:/t\nsnapshot\n", java, catalog)
     assert said is not None
     assert said.startswith("\nan earlier data-skip")
     java.know.assert_not_called()

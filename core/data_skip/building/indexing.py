@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import sleep
 
 import numpy as np
@@ -26,10 +26,12 @@ from data_skip.files.listing import Listing
 from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
 from data_skip.spark.jvm import Jvm
-from data_skip.store import FileKey
+from data_skip.store import FileKey, Snapshot
+from data_skip.store.delta import rows_of
 from data_skip.store.layout import definition_field
 
 _HOUR = 3_600_000
+_ZONES = 15 * _HOUR  # by which clocks may be apart that mean to be right
 _TRIES = 20
 _CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
 
@@ -61,9 +63,11 @@ def index_files(
     with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
         before = target
         chunks = _chunks(wanted, files_per_commit)
-        for i, chunk in enumerate(chunks):
-            target = _index_some(target, state, listing, keys, chunk, bindings, report, to_come=i < len(chunks) - 1)
-    _agree(target, state, bindings, target.version if target is before else None)
+        try:
+            for i, chunk in enumerate(chunks):
+                target = _index_some(target, state, listing, keys, chunk, bindings, report, to_come=i < len(chunks) - 1)
+        finally:  # also of what was committed before it was stopped
+            _agree(target, state, bindings, target.version if target is before else None)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -92,40 +96,83 @@ def _index_some(
     wanted[places] = True
     unreadable: dict[int, str] = {}
     found = collect_files(target, state, listing, wanted, bindings, report, unreadable, to_come)
-    after = state.list_again() if wanted.any() else set()
-    if wanted.any() and not after:
-        raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
-    unchanged = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
-    chosen = [(key, i) for key, i in unchanged if i not in unreadable]
-    report.files_unreadable += len(unchanged) - len(chosen)
-    report.files_too_recent += int(wanted.sum()) - len(unchanged)
-    if to_come and not chosen and not report.files_collected:
+    listed = set() if wanted.any() else {key for key in keys if key is not None} | state.beside()
+    if not (wanted.any() or target.new or changes(target.known, listed, target.below)) and target.lists:
         return target
-    rows = {key: found.get(i, Collected(records=[None] * len(bindings))) for key, i in chosen}
-    listed = after if wanted.any() else {key for key in keys if key is not None} | state.beside()
-    generations = {key: target.known.get(key, 0) for key in rows} | changes(target.known, listed, target.below)
-    if not (generations or target.new or not target.lists):
+    written: list[_Written] = []
+
+    def rows_on(last: Snapshot | None) -> pa.Table | None:
+        """What to write on a version: of the files that are as they were collected by a listing that is younger than it."""
+        written.clear()
+        if last is not None:
+            target.refuse(last)
+        as_read = (None if last is None else last.version) == target.version
+        known = target.known if as_read else last.generation_of() if last is not None else {}
+        after = listed if as_read and not wanted.any() else state.list_again()
+        if wanted.any() and not after:
+            raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
+        unchanged = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
+        chosen = [(key, i) for key, i in unchanged if i not in unreadable]
+        if to_come and not chosen and not report.files_collected:
+            written.append(_Written({}, known, len(unchanged), None))
+            return None
+        rows = {key: found.get(i, Collected(records=[None] * len(bindings))) for key, i in chosen}
+        generations = {key: known.get(key, 0) for key in rows} | changes(known, after, target.below)
+        if not (generations or target.new or not (last and last.is_listing)):
+            written.append(_Written({}, known, len(unchanged), None))
+            return None
+        written.append(_Written(rows, {**known, **generations}, len(unchanged), 1 if last is None else last.version + 1))
+        return _rows(rows, generations, bindings, report)
+
+    target.store.append_as_of(rows_on, target.new)
+    (done,) = written
+    report.files_unreadable += done.unchanged - len(done.rows)
+    report.files_too_recent += int(wanted.sum()) - done.unchanged
+    report.files_refused += sum(file.refused for file in done.rows.values())
+    report.files_undated += sum(file.undated for file in done.rows.values())
+    report.files_collected += len(done.rows)
+    report.rows += sum(file.rows for file in done.rows.values())
+    if done.version is None:
         return target
-    _commit(target, rows, generations, bindings, report)
-    report.files_collected += len(rows)
-    report.rows += sum(file.rows for file in rows.values())
-    return replace(target, new=False, lists=True, version=(target.version or 0) + 1, known={**target.known, **generations})
+    return replace(target, new=False, lists=True, version=done.version, known=done.known)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What one commit said: its rows, what is known from then on of all files, and how many of those that were read have not changed.
+
+    version: its own; None where there was nothing to say.
+    """
+
+    rows: Mapping[FileKey, Collected]
+    known: Mapping[FileKey, int]
+    unchanged: int
+    version: int | None
 
 
 def _agree(target: Target, state: TableState, bindings: Sequence[Binding], read: int | None) -> None:
     """What the index says of files that are gone, or back, is as of a listing that was made after all that it says.
 
-    read: its version before the table was listed; None where something was written since, as of a listing that is older, perhaps, than
-    that of another refresh, which found nothing to write.
+    A commit is made of a listing that is younger than the version before it. But another refresh, which listed later still, may have found
+    nothing to write, since the index said already what that listing did.
+
+    read: its version before the table was listed; None where something was written since.
     """
+
+    def rows_on(last: Snapshot | None) -> pa.Table | None:
+        said.clear()
+        if last and any(binding.index.column in last.definitions for binding in bindings):
+            said.update(changes(last.generation_of(), state.list_again(), target.below))
+        return _rows({}, said, bindings, IndexReport(target.name, [])) if said else None
+
+    said: dict[FileKey, int] = {}
     for _ in range(_TRIES):
         last = target.store.snapshot()
-        if last is None or last.version == read or not any(binding.index.column in last.definitions for binding in bindings):
+        if last is None or last.version == read:
             return
-        said = changes(last.generation_of(), state.list_again(), target.below)
+        target.store.append_as_of(rows_on, declare=False)
         if not said:
             return
-        _commit(target, {}, said, bindings, IndexReport(target.name, []))
 
 
 def sample_of(state: TableState, jvm: Jvm) -> Sample:
@@ -136,7 +183,7 @@ def sample_of(state: TableState, jvm: Jvm) -> Sample:
         listing.keep_only(spread(listing.count))
         return listing.count, jvm.restricted(state.frame, listing.java)
 
-    return Sample(read)
+    return Sample(read, jvm.first_rows)
 
 
 def fitted(index: Index, sample: Sample) -> Index:
@@ -163,10 +210,11 @@ def _wanted(keys: Sequence[FileKey | None], known: set[FileKey]) -> Mask:
 def _let_clocks_pass(keys: Sequence[FileKey], now: float) -> None:
     """Waits until no listed file can be written again within the tick of its modification time, by whatever clock that was taken.
 
-    The clock of a store may be another than the driver's, so `_too_recent_files` may be wrong about files of this hour. But they were
-    listed, so their time has come: after one tick of any clock, whoever writes them again gives them another.
+    The clock of a store may be another than the driver's, by a zone even, so `_too_recent_files` may be wrong about files of this day. But
+    they were listed, so their time has come: after one tick of any clock, whoever writes them again gives them another. Stores that tell
+    no more than seconds and are asked by HTTP refuse clocks that are farther apart than minutes.
     """
-    if any(abs(now - key.modification_time) <= _HOUR for key in keys):
+    if any(abs(now - key.modification_time) <= _ZONES for key in keys):
         sleep(_resolution(keys) / 1000)
 
 
@@ -185,21 +233,18 @@ def _too_recent_files(keys: Sequence[FileKey | None], now: float) -> set[FileKey
     return {key for key in files if now - resolution <= key.modification_time <= now + _HOUR}
 
 
-def _commit(
-    target: Target,
+def _rows(
     rows: Mapping[FileKey, Collected],
     generations: Mapping[FileKey, int],
     bindings: Sequence[Binding],
     report: IndexReport,
-) -> None:
-    """One commit of all records, and of the generation of each file version that changed.
+) -> pa.Table:
+    """What one commit holds: all records, and the generation of each file version that changed.
 
     An unknown record is one whose fields are all null: it says that the file need not be collected again.
 
     Without a record, it is collected again by the next refresh.
     """
-    report.files_refused += sum(file.refused for file in rows.values())
-    report.files_undated += sum(file.undated for file in rows.values())
     files = [rows.get(key) for key in generations]
     columns = {}
     for i, binding in enumerate(bindings):
@@ -212,7 +257,7 @@ def _commit(
         columns[definition_field(index.column, type_, binding.definition)] = column
     counts = [None if file is None or file.unsteady else file.rows for file in files]
     collected = [file is not None for file in files]
-    target.store.append([*generations], counts, columns, target.new, [*generations.values()], collected)
+    return rows_of([*generations], counts, columns, [*generations.values()], collected)
 
 
 def _record(file: Collected, index: int) -> Record:

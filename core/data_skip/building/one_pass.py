@@ -27,7 +27,7 @@ from data_skip.index import Index
 from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled, is_of_workers
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import smallest_part
-from data_skip.store import FileKey, Places
+from data_skip.store import FileKey, Places, Snapshot
 from data_skip.store.reader import WITH_MALFORMED, header_may_move, malformed_column
 
 MALFORMED = "data_skip_malformed"
@@ -41,7 +41,8 @@ class Target:
     """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
 
     known: the generation of each file version that the index had in its `version`, None where there was none; lists: whether it said which
-    files are gone. below: all files below the table's root, whoever reads them.
+    files are gone. below: all files below the table's root, whoever reads them. refuse: an error where a version has what may not be there
+    when new indexes are made.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Target:
     version: int | None
     lists: bool
     below: Callable[[], set[FileKey]]
+    refuse: Callable[[Snapshot], None]
 
 
 def collect_files(

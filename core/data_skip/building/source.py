@@ -98,11 +98,19 @@ def qualified(jvm: Jvm, path: str) -> str:
         raise DataSkipError(f"table {path!r} cannot be read: {first_line(error)}") from error
 
 
+def refresh_table(spark: SparkSession, name: str) -> None:
+    """What a session keeps of a table of the catalog is not believed any more. DataSkipError where Spark does not have it."""
+    try:
+        spark.catalog.refreshTable(name)
+    except SPARK_ERRORS as error:
+        raise DataSkipError(f"table {name!r} cannot be read: {first_line(error)}") from error
+
+
 def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
     """The table as it is now: with a listing of its own. DataSkipError where Spark cannot read it."""
     try:
         if source.in_catalog:
-            spark.catalog.refreshTable(source.name)
+            refresh_table(spark, source.name)
             return spark.table(source.name)
         reader = spark.read.options(**source.options)
         if source.format:

@@ -41,8 +41,7 @@ class LocalTable:
 
     def compact(self) -> None:
         """As Table.compact."""
-        if (snapshot := self._store.snapshot()) is not None:
-            self._store.compact(snapshot.dead())
+        self._store.compact()
 
     def vacuum(self, hours: int = KEPT_HOURS, dry_run: bool = False) -> list[str]:
         """As Table.vacuum."""

@@ -6,7 +6,9 @@ import math
 import re
 from collections.abc import Callable
 from threading import Lock, Thread, current_thread
+from typing import Any
 
+from data_skip.building.index_report import IndexReport
 from data_skip.errors import DataSkipError
 from data_skip.store.clock import now
 
@@ -22,13 +24,26 @@ def seconds_of(contract: str) -> float | None:
 class Bounded:
     """One index that is kept so; any thread may ask."""
 
-    def __init__(self, seconds: float, refresh: Callable[[], object]) -> None:
+    def __init__(self, seconds: float, refresh: Callable[[], IndexReport]) -> None:
         """refresh: brings the index up to date."""
         self._seconds, self._refresh = seconds, refresh
         self._as_of = -math.inf  # the moment whose files the index has
+        self._said: tuple[Any, ...] | None = None  # of the last snapshot
         self._lock = Lock()
         self._running: Thread | None = None
         self._error: BaseException | None = None
+
+    def was_put_back(self, said: tuple[Any, ...]) -> bool:
+        """Whether a snapshot is none that follows the one of before, as of an index that was put back from a copy: then it is of any age.
+
+        said: as of Snapshot.
+        """
+        with self._lock:
+            last, self._said = self._said, said
+            if last is None or said == last or (said[1] == last[1] and said[0] > last[0]):
+                return False
+            self._as_of = -math.inf
+            return True
 
     def bring_up_to_date(self) -> None:
         """Waits until the index is young enough; one that is, and more than half as old as it may be, is refreshed in the background.
@@ -52,7 +67,8 @@ class Bounded:
     def _run(self) -> None:
         started = now()
         try:
-            self._refresh()
+            if not self._refresh().indexes:  # then nothing was listed
+                raise DataSkipError("this session knows none of its indexes: enable their plugins, or read by another contract")
             self._as_of, self._error = started, None
         except BaseException as error:  # which is the query's, not this thread's; a panic of deltalake's Rust is no Exception
             self._error = error

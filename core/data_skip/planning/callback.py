@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 from urllib.parse import unquote
 
+from data_skip.building.index_report import IndexReport
 from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing, packed
 from data_skip.planning.bounded import Bounded, seconds_of
@@ -32,7 +33,7 @@ _MOST_COLUMNS = 100  # that are told with each query
 class Callback:
     """The JVM's java.util.function.BiFunction: holds no state of a query."""
 
-    def __init__(self, catalog: Catalog, refresh: Callable[[str], object]) -> None:
+    def __init__(self, catalog: Catalog, refresh: Callable[[str], IndexReport]) -> None:
         """refresh: brings the index of a table up to date, by the table's path or its name in the catalog."""
         self._catalog: Catalog | None = catalog
         self._refresh = refresh
@@ -56,8 +57,8 @@ class Callback:
         "indexed", java those of a query's scans that will stay as they are, as no index may serve them, or nothing is known of their rows
         (SkippingRule.Left): JSON, of each scan what is known of its table's indexes (Indexed); null where there are none.
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
-        "snapshot", java a SnapshotFileIndex, told the root of its table and the contract, a line each: the id and the version of the last
-        snapshot, which the JVM then knows, a line each; "" and why there is none.
+        "snapshot", java a SnapshotFileIndex, told the root of its table, the contract, and the table of the catalog of whose partitions it
+        is, a line each: the id and the version of the last snapshot, which the JVM then knows, a line each; "" and why there is none.
         "explain", java a SkippingFileIndex: its clause, for people.
         """
         catalog = self._catalog
@@ -135,11 +136,15 @@ def _explained(scan: Scan, catalog: Catalog) -> str:
 
 
 def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:
-    root, _, contract = told.partition("\n")
+    root, contract, partitions_of = told.split("\n", 2)
     try:
-        if bounded := catalog.bounded.get((root, contract)):
+        bounded = catalog.bounded.get((root, contract, partitions_of))
+        if bounded is not None:
             bounded.bring_up_to_date()
         snapshot = catalog.store(root).snapshot()
+        if bounded is not None and snapshot is not None and bounded.was_put_back(snapshot.said):
+            bounded.bring_up_to_date()
+            snapshot = catalog.store(root).snapshot()
     except DataSkipError as error:
         return f"\n{error}"
     if snapshot is None or (why := _why_no_listing(snapshot)):
@@ -157,7 +162,7 @@ def _why_no_listing(snapshot: Snapshot) -> str:
     return "" if snapshot.is_listing else "an earlier data-skip refreshed it last, and does not say which files are gone; refresh() does"
 
 
-def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callable[[str], object]) -> str:
+def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callable[[str], IndexReport]) -> str:
     root, contract = told["root"], told["contract"]
     until = perf_counter() + told["decide_seconds"]
     try:
@@ -168,7 +173,8 @@ def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callab
             return f"no index at {root}" if snapshot is None else why
         if (seconds := seconds_of(contract)) is not None:
             name = told["table"] or unquote(root)
-            catalog.bounded.setdefault((root, contract), Bounded(seconds, lambda: refresh(name))).bring_up_to_date()
+            key = root, contract, told["partitions_of"]
+            catalog.bounded.setdefault(key, Bounded(seconds, lambda: refresh(name))).bring_up_to_date()
     except DataSkipError as error:
         return str(error)
     return ""

@@ -66,7 +66,8 @@ class Catalog:
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
         self.knowledge = _know(self._modules)
         self._stores: dict[str, Places] = {}
-        self.bounded: dict[tuple[str, str], Bounded] = {}  # by the root of a table and the contract
+        # By the root of a table, the contract, and the table of the catalog whose partitions alone are refreshed; "" for all of the folder.
+        self.bounded: dict[tuple[str, str, str], Bounded] = {}
 
     def learn(self, index: Index) -> None:
         """Makes the module of an index's class known, if no installed plugin has. DataSkipError where another kind has its name."""

@@ -159,6 +159,13 @@ public final class Shim {
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), replace(analyzed, old, chosen));
   }
 
+  /** So many rows of a DataFrame, at most, of each of its partitions: tasks read no more of them. */
+  public Object firstRows(org.apache.spark.sql.classic.Dataset frame, String count) {
+    Expression most = org.apache.spark.sql.catalyst.expressions.Literal$.MODULE$.apply(Integer.valueOf(count));
+    LogicalPlan limited = new org.apache.spark.sql.catalyst.plans.logical.LocalLimit(most, frame.logicalPlan());
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows((org.apache.spark.sql.classic.SparkSession) frame.sparkSession(), limited);
+  }
+
   /**
    * A DataFrame that reads one file of a table, over those of the last version of its index. schema: what the user says that columns are, as
    * JSON or as Spark writes it; null where that is found.

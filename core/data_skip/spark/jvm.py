@@ -157,6 +157,10 @@ class Jvm:
         java = self._shim.restricted(frame._jdf.queryExecution().analyzed(), listing, malformed, number, _text(part))
         return DataFrame(java, frame.sparkSession)
 
+    def first_rows(self, frame: DataFrame, count: int) -> DataFrame:
+        """So many rows of a DataFrame, at most, of each part of it that a task makes."""
+        return DataFrame(self._shim.firstRows(frame._jdf, str(count)), frame.sparkSession)
+
     def lines(self, frame: DataFrame, listing: Any, line: str, number: str, encoding: str, part: int | None) -> DataFrame:
         """The lines of the kept files of a Listing of the JVM, as they lie, in the column `line`; `number`, `part`: as of `restricted`.
 
@@ -183,6 +187,17 @@ def session_id(spark: SparkSession) -> str:
     if not hasattr(spark, "_jsparkSession"):
         raise DataSkipError(f"data-skip takes a running, classic SparkSession, not {spark!r}: Spark Connect gives no access to its JVM")
     return str(spark._jsparkSession.sessionUUID())
+
+
+def session_alone(spark: SparkSession) -> SparkSession:
+    """A session as this one is now, with its settings, functions and views, of which nobody else knows.
+
+    What is a new SparkSession for PySpark becomes the one that `RDD.toDF` uses: so this one is made as a copy.
+    """
+    session = SparkSession.__new__(SparkSession)
+    session.__dict__.update({name: vars(spark)[name] for name in ("_sc", "_jsc", "_jvm")})
+    session._jsparkSession = spark._jsparkSession.cloneSession()
+    return session
 
 
 def stopped(spark: SparkSession) -> bool:

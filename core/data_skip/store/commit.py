@@ -34,13 +34,13 @@ class Commit:
     def __init__(self, log: Callable[[int], bytes]) -> None:
         """log: reads what a version says; FileNotFoundError where there is none."""
         self._log = log
-        self._name = str(uuid.uuid4())
+        self.name = str(uuid.uuid4())
         self._since: int | None = None  # the version on which it was tried first
 
     @property
     def properties(self) -> CommitProperties:
         """What deltalake is told of it."""
-        return CommitProperties(custom_metadata={_NAME: self._name}, max_commit_retries=0)
+        return CommitProperties(custom_metadata={_NAME: self.name}, max_commit_retries=0)
 
     def is_done_before(self, version: int) -> bool:
         """Whether it need not be tried on a version, since an attempt before took effect, perhaps after its failure was told."""
@@ -54,7 +54,7 @@ class Commit:
         if self._since is None:
             return False
         try:
-            return any(self._name.encode() in self._log(version) for version in itertools.count(self._since + 1))
+            return any(self.name.encode() in self._log(version) for version in itertools.count(self._since + 1))
         except FileNotFoundError:
             return False
 

@@ -6,6 +6,7 @@
     row_count          long     null where it may change with how the file is cut into parts
     generation         long     even of a file version that was listed last, odd of one that was gone by then; null is 0
     collected          boolean  false of a row that says only that the file is there, or gone; null is true
+    _of_table          long     the table for which it was written; a file of rows for another one, deleted meanwhile, is left out; null is this
     min_max__temp      struct<min: double, ...>     the definition of the index, as JSON, in the column's metadata
     ...
 
@@ -24,27 +25,32 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from math import ceil
 from tempfile import TemporaryFile
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.fs import DeltaStorageHandler
+from pyarrow import fs
 
 from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
-from data_skip.store.guard import MOST_COMMIT, MOST_LOG, is_part, leftovers, refuse_links, refuse_parts
+from data_skip.store.guard import MOST_COMMIT, MOST_LOG, clear_away, is_part, leftovers, refuse_links, refuse_parts
 from data_skip.store.history import Step, steps
-from data_skip.store.layout import ADVICE, BASE, DEFINITION, KEYS, FileKey, StoreError, declared, defined, said
+from data_skip.store.layout import ADVICE, BASE, DEFINITION, KEYS, OF_TABLE, FileKey, StoreError, declared, defined, number_of, said
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.snapshot import Snapshot
 
+RowsOn = Callable[[Snapshot | None], pa.Table | None]
 Order = tuple[str, str]  # an index's column, and a field of its records
 _TRIED = b"data-skip doctor"
 KEPT_HOURS = 168  # for which files of old versions stay, unless less is asked for; a checkpoint forgets them after as long
@@ -52,6 +58,7 @@ _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds
 _MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
 _MOST_SINCE = 1 << 28  # and of those in commits without a checkpoint
 _NEVER_EQUAL = ColumnProperties(dictionary_enabled=False)  # of keys: a dictionary makes reading them take three times as long
+_CLOCKS_APART = 60.0  # seconds: less is what asking takes
 _MOST_IN_GROUP, _BYTES_OF_GROUP, _LEAST_IN_GROUP = 1 << 16, 1 << 26, 1 << 10  # rows and bytes of a row group, and rows whatever they take
 
 
@@ -65,6 +72,20 @@ def _written(table: pa.Table) -> WriterProperties:
     rows = _BYTES_OF_GROUP * len(table) // max(1, table.nbytes)
     size = min(max(rows, _LEAST_IN_GROUP), _MOST_IN_GROUP)
     return WriterProperties(max_row_group_size=size, compression="SNAPPY", column_properties={field.name: _NEVER_EQUAL for field in KEYS})
+
+
+def rows_of(
+    files: Sequence[FileKey],
+    row_counts: Sequence[int | None],
+    columns: Mapping[pa.Field, pa.Array],
+    generations: Sequence[int] = (),
+    collected: Sequence[bool] = (),
+) -> pa.Table:
+    """What `append_as_of` takes: a row a file, with a record for each index; the further columns: see above."""
+    base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
+    further = [list(values) or [None] * len(files) for values in (row_counts, generations, collected)]
+    arrays = [pa.array(values, field.type) for values, field in zip([*base, *further], BASE, strict=True)]
+    return pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*BASE, *columns]))
 
 
 class DeltaStore(DeltaReader):
@@ -83,15 +104,22 @@ class DeltaStore(DeltaReader):
 
         declare=False: an index that is not there (any more) is left out. StoreError where none is.
         """
-        base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
-        further = [list(values) or [None] * len(files) for values in (row_counts, generations, collected)]
-        arrays = [pa.array(values, field.type) for values, field in zip([*base, *further], BASE, strict=True)]
-        table = pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*BASE, *columns]))
-        self._retried(lambda commit: self._append(table, declare, commit))
+        rows = rows_of(files, row_counts, columns, generations, collected)
+        self.append_as_of(lambda _: rows, declare)
 
-    def _append(self, table: pa.Table, declare: bool, commit: Commit) -> None:
-        snapshot = self.snapshot()
+    def append_as_of(self, rows_on: RowsOn, declare: bool = True) -> None:
+        """As `append`, of rows that are made for the version on top of which they are committed: what they say is younger than all in it.
+
+        rows_on: is given that version, None where there is none, and gives `rows_of` something, or None, where there is nothing to write;
+        asked again where another writer was faster.
+        """
+        self._retried(lambda commit: self._append(rows_on, declare, commit))
+
+    def _append(self, rows_on: RowsOn, declare: bool, commit: Commit) -> None:
+        snapshot, table = self.snapshot(), None
         if snapshot is None and declare:
+            if (table := rows_on(None)) is None:
+                return
             if self._is_misread:
                 advice = "rename it, or keep indexes elsewhere with data_skip.enable(spark, index_root=...)"
                 raise StoreError(
@@ -113,6 +141,10 @@ class DeltaStore(DeltaReader):
             snapshot = self.snapshot()
         if snapshot is None:
             raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
+        if commit.is_done_before(snapshot.version):
+            return
+        if (table := rows_on(snapshot) if table is None or snapshot.version else table) is None:
+            return
         indexes = [field for name, field in declared(table.schema).items() if declare or name in snapshot.fields]
         if not indexes:
             raise StoreError(f"the indexes at {self.location} were dropped meanwhile; nothing was written")
@@ -164,13 +196,12 @@ class DeltaStore(DeltaReader):
             self._snapshot = None
         raise CommitFailedError(f"the index at {self.location} was written meanwhile, or deleted, and perhaps made anew")
 
-    def compact(self, dead: Mapping[FileKey, int], order: Order | None = None) -> None:
-        """Rewrites the index with one row for each file version that is not dead, and removes files of versions a week old.
+    def compact(self, order: Order | None = None) -> None:
+        """Rewrites the index with one row for each file version that is there, and removes files of versions a week old.
 
-        dead: with its generation each file that is gone; of a later one it is back. order: the field of records by which rows are sorted,
-        so that statistics tell their row groups apart; None: as they are.
+        order: the field of records by which rows are sorted, so that statistics tell their row groups apart; None: as they are.
         """
-        self._rewrite(set(), dead, order)
+        self._retried(lambda commit: self._rewrite(set(), order, commit))
         self._retried(lambda _: self._vacuum())
 
     def _vacuum(self) -> None:
@@ -206,17 +237,46 @@ class DeltaStore(DeltaReader):
         def once(_: Commit) -> None:
             if (table := self._vacuumable()) is None:
                 return
-            names = [name.removeprefix(f"{self.location}/") for name in table.vacuum(hours, enforce_retention_duration=False, full=True)]
+            age = hours + (0 if dry_run else self._hours_behind(table.version()))
+            names = [name.removeprefix(f"{self.location}/") for name in table.vacuum(age, enforce_retention_duration=False, full=True)]
             if other := next((name for name in names if not is_part(name)), None):  # perhaps by a link, which deltalake follows
                 raise StoreError(f"the folder of the index at {self.location} holds {other}, which is none of its files; move it away")
+            if not (dry_run or marked):  # it has come of age since
+                names = []
             if names and not dry_run:
-                table.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
+                table.vacuum(age, dry_run=False, enforce_retention_duration=False, full=True)
             found.update(dict.fromkeys(names))
             if self._is_local:
                 found.update(dict.fromkeys(leftovers(self.location, hours, dry_run)))
 
+        marked: list[Commit] = []
+        if not dry_run:
+            self._retried(lambda commit: self._mark(hours, commit, marked))
         self._retried(once)
         return [*found]
+
+    def _mark(self, hours: int, commit: Commit, marked: list[Commit]) -> None:
+        """Commits a version that says nothing, if there are old files; that is noted.
+
+        A writer who slept since it wrote a file that looks old by now commits it no more: it was to be the version after an earlier one.
+        """
+        table = self._vacuumable()
+        if table is None or not table.vacuum(hours, enforce_retention_duration=False, full=True):
+            return
+        if not commit.is_done_before(table.version()):
+            table.create_write_transaction([], "append", table.schema(), [], commit_properties=commit.properties)
+        marked.append(commit)
+
+    def _hours_behind(self, version: int) -> int:
+        """By how many hours, rounded up, the clock of the store is behind this one's, by which deltalake tells ages: 0 but for a minute."""
+        name = f"_delta_log/{version:020}.json"
+        if self._is_local:
+            written = os.stat(f"{self.location}/{name}").st_mtime
+        else:
+            store = fs.PyFileSystem(DeltaStorageHandler(self.location, self._options))
+            written = float(store.get_file_info(name).mtime.timestamp())
+        behind = time.time() - written
+        return ceil(behind / 3600) if behind > _CLOCKS_APART else 0
 
     def try_rights(self) -> None:
         """Writes a file and deletes it, in the folder of the index or the one in which it would be made. StoreError where that fails."""
@@ -250,22 +310,23 @@ class DeltaStore(DeltaReader):
                     return
                 yield version, text
 
-    def drop(self, column: str) -> None:
-        """Removes an index."""
-        self._rewrite({column}, {})
+    def drop(self, *columns: str) -> None:
+        """Removes indexes, all of them by one commit."""
+        self._retried(lambda commit: self._rewrite(set(columns), None, commit))
 
-    def _rewrite(self, dropped: set[str], dead: Mapping[FileKey, int], order: Order | None = None) -> None:
-        self._retried(lambda commit: self._rewrite_once(dropped, dead, order, commit))
-
-    def _rewrite_once(self, dropped: set[str], dead: Mapping[FileKey, int], order: Order | None, commit: Commit) -> None:
+    def _rewrite(self, dropped: set[str], order: Order | None, commit: Commit) -> None:
+        """Without some indexes; where none are named, without the rows of files that are gone."""
         snapshot = self.snapshot()
         if snapshot is None or (dropped and not dropped & snapshot.definitions.keys()):
             return
+        if commit.is_done_before(snapshot.version):
+            return
         kept = [name for name in snapshot.definitions if name not in dropped]
         files = snapshot.files
-        # Without an index, nobody knows how the rows were read that `row_count` counts.
-        live = (generation > dead.get(file, -1) for file, generation in zip(files, snapshot.generations.tolist(), strict=True))
-        chosen = pa.array([i for i, is_live in enumerate(live) if kept and is_live], pa.int64())
+        # Without an index, nobody knows how the rows were read that `row_count` counts. Which files are gone says this very version: one
+        # that was gone before may be back since, and its generation begins anew once its row is dropped.
+        live = snapshot.listed | bool(dropped) if kept else np.zeros(snapshot.count, dtype=bool)
+        chosen = pa.array(np.flatnonzero(live))
         records = snapshot.records(kept)
         if order is not None and order[0] in records:
             chosen = chosen.take(pc.sort_indices(pc.struct_field(records[order[0]], order[1]).take(chosen)))
@@ -280,13 +341,32 @@ class DeltaStore(DeltaReader):
         self._write(snapshot, table, commit, mode="overwrite", schema_mode="overwrite")
 
     def _write(self, snapshot: Snapshot, table: pa.Table, commit: Commit, **mode: Any) -> None:
-        """Commits the next version after a snapshot; fails where there is any newer one."""
-        target = self._at(snapshot)
-        if not commit.is_done_before(snapshot.version):
+        """Commits the next version after a snapshot; fails where there is any newer one.
+
+        deltalake tells versions by their numbers. So where the table was deleted meanwhile, and perhaps made anew, the rows say of which
+        table they are, and whoever reads them in another one leaves them out (Snapshot).
+        """
+        target, before = self._at(snapshot), self._commit_here(snapshot.version)
+        table = table.append_column(OF_TABLE, pa.array(np.full(len(table), number_of(target)), OF_TABLE.type))
+        try:
             write_deltalake(target, table, commit_properties=commit.properties, writer_properties=_written(table), **mode)
-            fields = declared(table.schema)
-            if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
-                self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))
+        finally:
+            if self._is_local and self._commit_here(snapshot.version) != before and not self._is_still(target):
+                clear_away(self.location, commit.name)
+                raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
+        fields = declared(table.schema)
+        if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
+            self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))
+
+    def _commit_here(self, version: int) -> object | None:
+        return self._commit_of(version) if self._is_local else None
+
+    def _is_still(self, target: DeltaTable) -> bool:
+        """Whether the table at its place is one that was there before: commits of it may have been cleaned up since."""
+        try:
+            return bool(self._opened().metadata().id == target.metadata().id)
+        except (DeltaError, ValueError):
+            return False
 
     def _check_off(self, version: int, declared: int) -> None:
         """Makes a checkpoint now and then, where commits are large: deltalake makes one each hundred."""

@@ -176,6 +176,29 @@ def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
     return found
 
 
+def clear_away(location: str, commit: str) -> None:
+    """Deletes what the writer of a commit, by its name, left where the folder of a local index was deleted meanwhile.
+
+    Where somebody has made another index there since, nothing: its commits are in the log, which is looked at after its files are.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError):
+        parts = [name for name in os.listdir(location) if is_part(name)]
+        with suppress(FileNotFoundError):
+            commits = [f"{location}/{LOG}/{name}" for name in os.listdir(f"{location}/{LOG}") if _VERSION.fullmatch(name)]
+            if not all(commit.encode() in (_content(name, _AT_ONCE) or b"") for name in commits):
+                return
+            for name in commits:
+                os.unlink(name)
+        for name in parts:
+            os.unlink(f"{location}/{name}")
+    folder = f"{location}/{LOG}"
+    with suppress(OSError):  # until one is not empty
+        while os.path.basename(folder)[:1] in ("_", "."):
+            if os.path.isdir(folder):
+                os.rmdir(folder)
+            folder = os.path.dirname(folder)
+
+
 def _status(path: str) -> int:
     try:
         return os.lstat(path).st_mode

@@ -70,7 +70,7 @@ def _said(text: bytes) -> _Said | None:
 
 def _read(text: bytes) -> _Said:
     info: dict[str, Any] = {}
-    declared, rows, removes = None, 0, False
+    declared, rows, removes, adds = None, 0, False, False
     for line in text.splitlines():
         match json.loads(line):
             case {"commitInfo": dict(told)}:
@@ -78,6 +78,7 @@ def _read(text: bytes) -> _Said:
             case {"metaData": {"schemaString": str(schema)}}:
                 declared = dict(_declared(schema))
             case {"add": {"stats": str(stats)}}:
+                adds = True
                 rows += int(json.loads(stats).get("numRecords", 0))
             case {"remove": dict()}:
                 removes = True
@@ -85,7 +86,10 @@ def _read(text: bytes) -> _Said:
     if time is not None:
         time.astimezone()  # as people are shown it: it may be beyond the last year there
     rewrites = removes or str(info.get("operationParameters", {}).get("mode")) == "Overwrite"
-    return _Said(str(info.get("operation", "")), rewrites, rows, declared, time, str(info.get("data_skip.commit", "")))
+    operation = str(info.get("operation", ""))
+    if operation == "WRITE" and declared is None and not (adds or removes):
+        operation = "VACUUM"  # DeltaStore.vacuum begins so
+    return _Said(operation, rewrites, rows, declared, time, str(info.get("data_skip.commit", "")))
 
 
 def _step(version: int, said: _Said, before: Mapping[str, str] | None) -> Step:

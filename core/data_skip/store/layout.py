@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from data_skip.errors import DataSkipError, printable
@@ -19,6 +21,7 @@ KEYS = [
     pa.field("modification_time", pa.int64()),
 ]
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
+OF_TABLE = pa.field("_of_table", pa.int64())  # by which the rows of another table are told, if they got into the log of this one
 ADVICE = "delete the folder and create the index again"
 
 
@@ -40,6 +43,20 @@ class FileKey(NamedTuple):
 def said(table: DeltaTable) -> tuple[Any, ...]:
     """What a table says at its version: of a log that was put back, and written since, the same version has other files, of new names."""
     return table.version(), table.metadata().id, frozenset(table.file_uris()), table.schema().to_json()
+
+
+def number_of(table: DeltaTable) -> int:
+    """By which a table is told apart from another one that was made in its place, perhaps up to the same version."""
+    return int.from_bytes(sha256(str(table.metadata().id).encode()).digest()[:8], "big") >> 1
+
+
+def is_of(metadata: pq.FileMetaData, number: int) -> bool:
+    """Whether a file of rows, by its footer, was written for the table of a number; those of earlier versions of data-skip do not say."""
+    names = metadata.schema.names
+    if OF_TABLE.name not in names or not metadata.num_row_groups:
+        return True
+    statistics = metadata.row_group(0).column(names.index(OF_TABLE.name)).statistics
+    return statistics is None or not statistics.has_min_max or statistics.min == number
 
 
 def refuse_types(schema: pa.Schema) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import pyarrow as pa
-
-from data_skip.store.delta import DeltaStore, Order
+from data_skip.store.delta import DeltaStore, Order, RowsOn
 from data_skip.store.history import Step
-from data_skip.store.layout import FileKey
 from data_skip.store.snapshot import Snapshot
 from data_skip.store.storage_options import Hadoop
 
@@ -43,25 +40,17 @@ class Places:
         for store in self._stores:
             store.look_again()
 
-    def append(
-        self,
-        files: Sequence[FileKey],
-        row_counts: Sequence[int | None],
-        columns: Mapping[pa.Field, pa.Array],
-        declare: bool = True,
-        generations: Sequence[int] = (),
-        collected: Sequence[bool] = (),
-    ) -> None:
-        """As DeltaStore.append."""
-        self._found()[0].append(files, row_counts, columns, declare, generations, collected)
+    def append_as_of(self, rows_on: RowsOn, declare: bool = True) -> None:
+        """As DeltaStore.append_as_of."""
+        self._found()[0].append_as_of(rows_on, declare)
 
-    def compact(self, dead: Mapping[FileKey, int], order: Order | None = None) -> None:
+    def compact(self, order: Order | None = None) -> None:
         """As DeltaStore.compact."""
-        self._found()[0].compact(dead, order)
+        self._found()[0].compact(order)
 
-    def drop(self, column: str) -> None:
+    def drop(self, *columns: str) -> None:
         """As DeltaStore.drop."""
-        self._found()[0].drop(column)
+        self._found()[0].drop(*columns)
 
     def vacuum(self, hours: int, dry_run: bool = False) -> list[str]:
         """As DeltaStore.vacuum."""

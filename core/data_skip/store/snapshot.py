@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 from deltalake import DeltaTable
 from pyarrow import fs
 
 from data_skip.store.clock import now
 from data_skip.store.guard import refuse_parts
-from data_skip.store.layout import ADVICE, BASE, FileKey, StoreError, declared, defined, refuse_types, said
+from data_skip.store.layout import ADVICE, BASE, FileKey, StoreError, declared, defined, is_of, number_of, refuse_types, said
 from data_skip.store.memory import MEMORY
 from data_skip.store.object_place import Asked, Late
 from data_skip.store.parts import Fields, Part, Rows, merged
@@ -53,6 +54,8 @@ class Snapshot:
         local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
         self._dataset = table.to_pyarrow_dataset(filesystem=local)
         refuse_types(self._dataset.schema)
+        refuse_parts(location, self._dataset.files)
+        self._dataset = _own(self._dataset, number_of(table))
         self.companions: deque[object] = deque(maxlen=_MOST_COMPANIONS)  # which are kept no longer than this
         self.valued: set[str] = set()  # columns of which every file is known to hold a value: queries find that out
         self._lock = threading.Lock()
@@ -95,10 +98,6 @@ class Snapshot:
     def generation_of(self) -> dict[FileKey, int]:
         """By file version its generation; made anew each time, as `files`."""
         return dict(zip(self.files, self.generations.tolist(), strict=True))
-
-    def dead(self) -> dict[FileKey, int]:
-        """The file versions that are gone, as DeltaStore.compact takes them."""
-        return {file: generation for file, generation in self.generation_of().items() if generation % 2}
 
     @property
     def listed(self) -> npt.NDArray[np.bool_]:
@@ -321,3 +320,10 @@ class Snapshot:
     def _of_versions(self, rows: pa.ChunkedArray) -> pa.Array:
         """From one value a row to one a file version: any that is not null."""
         return merged(rows, None, self._place_of_row, self.count)
+
+
+def _own(dataset: ds.FileSystemDataset, number: int) -> ds.FileSystemDataset:
+    """Without files that were written for another table, which was deleted while they were, and this one made in its place."""
+    files = list(dataset.get_fragments())
+    own = [file for file in files if is_of(file.metadata, number)]
+    return dataset if len(own) == len(files) else ds.FileSystemDataset(own, dataset.schema, dataset.format, dataset.filesystem)

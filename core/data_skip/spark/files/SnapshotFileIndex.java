@@ -144,7 +144,7 @@ public final class SnapshotFileIndex implements FileIndex {
   private Named asked() {
     for (int i = 0; i < TRIES; i++) {
       Connection.answersAtOnce();
-      String said = (String) python.apply("snapshot\n" + table.uri + "\n" + table.contract, this);
+      String said = (String) python.apply("snapshot\n" + table.uri + "\n" + table.contract + "\n" + table.partitionsOf(), this);
       if (said == null) said = "\ndata-skip was disabled in this session";
       String[] parts = said.split("\n", 2);
       if (parts[0].isEmpty()) {

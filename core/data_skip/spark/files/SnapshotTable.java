@@ -33,6 +33,11 @@ public final class SnapshotTable {
     this.asMade = parameters.contains(TIME_ZONE) ? parameters : (scala.collection.immutable.Map) parameters.updated(TIME_ZONE, zone);
   }
 
+  /** The table of the catalog whose partitions alone are read; "" where that are all of the folder. */
+  public String partitionsOf() {
+    return catalog == null ? "" : catalog.identifier().quotedString();
+  }
+
   public static Path path(String uri) {
     return new Path(java.net.URI.create(uri));
   }

@@ -1,0 +1,313 @@
+"""The fifty-first reading, of the store's writers: what is decided on one version, one session or one table, and written on another."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake.exceptions import CommitFailedError
+
+import data_skip.table as table_module
+from data_skip import DataSkipError, DataSkipWarning, MetricDistance, MinMax, Prefix, Table, ValueList
+from data_skip.building import indexing
+from data_skip.store import DeltaStore, FileKey, StoreError, delta
+from tests.support import Lake
+from tests.test_store import READER, column, key, known, records
+
+CSV: dict[str, Any] = {"format": "csv", "schema": "t timestamp"}
+
+
+def before(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, run: Callable[[], object]) -> None:
+    """Runs something once, before the next call of a function."""
+    real = getattr(owner, name)
+
+    def late(*args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(owner, name, real)
+        run()
+        return real(*args, **options)
+
+    monkeypatch.setattr(owner, name, late)
+
+
+def rows(table: Table) -> list[Any]:
+    return sorted(row[0] for row in table.read("snapshot").select("x").collect())
+
+
+def test_a_slow_compaction_leaves_a_file_that_is_back(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once another compaction has dropped its row, its generation begins anew."""
+    path = lake.file("a.parquet", {"x": [1]})
+    lake.file("b.parquet", {"x": [2]})
+    one, two = lake.index(MinMax("x")), lake.table()
+    away = path.rename(lake.folder.parent / "away")
+    one.refresh()
+
+    def meanwhile() -> None:
+        two.compact()
+        away.rename(path)
+        two.refresh()
+
+    before(monkeypatch, DeltaStore, "compact", meanwhile)
+    one.compact()
+    assert rows(two) == [1, 2]
+
+
+def test_what_a_refresh_says_is_younger_than_what_it_is_written_on(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one, which listed the table later, was undone until this one looked again, and for good where it was stopped before."""
+    path = lake.file("a.parquet", {"x": [1]})
+    lake.file("b.parquet", {"x": [2]})
+    one, two = lake.index(MinMax("x")), lake.table()
+    away = path.rename(lake.folder.parent / "away")
+
+    def meanwhile() -> None:
+        away.rename(path)
+        lake.file("c.parquet", {"x": [3]})
+        two.refresh()
+
+    before(monkeypatch, delta, "write_deltalake", meanwhile)
+    monkeypatch.setattr(indexing, "_agree", lambda *_: None)
+    one.refresh()
+    assert rows(two) == [1, 2, 3]
+
+
+def test_what_was_committed_before_it_was_stopped_is_looked_at_again(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another refresh, which listed the table later, found nothing to write: the index said already that the file is there."""
+    path = lake.file("a.parquet", {"x": [1]})
+    lake.file("b.parquet", {"x": [2]})
+    table, other = lake.index(MinMax("x")), lake.table()
+    away = path.rename(lake.folder.parent / "away")
+
+    def meanwhile() -> None:
+        away.rename(path)
+        other.refresh()
+
+    real = indexing._index_some
+
+    def stopped(*args: Any, **options: Any) -> None:
+        monkeypatch.setattr(indexing, "_index_some", real)
+        real(*args, **options)
+        raise KeyboardInterrupt
+
+    before(monkeypatch, delta, "write_deltalake", meanwhile)
+    monkeypatch.setattr(indexing, "_index_some", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        table.refresh()
+    assert rows(table) == [1, 2]
+
+
+@pytest.mark.parametrize("refresh", [False, True])
+def test_settings_that_are_changed_while_a_table_is_indexed(lake: Lake, monkeypatch: pytest.MonkeyPatch, refresh: bool) -> None:
+    """As by another thread; or by the next line of the user's, while the library's own refreshes what is read by `bounded`."""
+    lake.lines("a.csv", "2020-01-01 23:30:00")
+    table = lake.table(**CSV)
+    if refresh:
+        table.create_index(MinMax("t"))
+    lake.lines("b.csv", "2020-06-01 12:00:00")
+    zone = str(lake.spark.conf.get("spark.sql.session.timeZone"))
+    before(monkeypatch, indexing, "collect_files", lambda: lake.spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo"))
+    try:
+        table.refresh() if refresh else table.create_index(MinMax("hour(t)"), MinMax("t"))
+    finally:
+        lake.spark.conf.set("spark.sql.session.timeZone", zone)
+    lake.view(**CSV)
+    lake.check("t = TIMESTAMP'2020-06-01 12:00:00'", read=["b.csv"])
+    lake.check("hour(t) = 23")
+
+
+def test_a_function_that_is_registered_anew_while_a_table_is_indexed(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    lake.file("b.parquet", {"x": [5]})
+    lake.spark.udf.register("moved", lambda x: x + 100, "int")
+    before(monkeypatch, indexing, "collect_files", lambda: lake.spark.udf.register("moved", lambda x: x - 100, "int"))
+    table = lake.index(MinMax("moved(x)"))
+    (least,) = {name for name in table.records().column_names if name.startswith("min_max")}
+    assert sorted(record["min"] for record in table.records()[least].to_pylist()) == [101, 105]
+
+
+def test_the_session_of_the_user_is_the_one_that_goes_on(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    lake.index(MinMax("x"))
+    frame = lake.spark.sparkContext.parallelize([(1,)]).toDF(["x"])
+    assert frame.sparkSession is lake.spark
+
+
+@pytest.mark.parametrize("index", [Prefix("s"), MetricDistance("s")])
+def test_of_an_index_whose_parameters_are_chosen_there_is_one(lake: Lake, monkeypatch: pytest.MonkeyPatch, index: Any) -> None:
+    """Two sessions that ensure it at once, and choose otherwise."""
+    for i in range(6):
+        lake.file(f"f{i}.parquet", {"s": [f"{i}abc{j}" for j in range(20)]})
+    one, two = lake.table(), lake.table()
+
+    def meanwhile() -> None:
+        for i in range(40):
+            lake.file(f"f{i}.parquet", {"s": [f"common-start-{i:03}-{j}" for j in range(40)]})
+        two.ensure_index(index)
+
+    before(monkeypatch, table_module, "index_files", meanwhile)
+    one.ensure_index(index)
+    assert len(one.describe().rows) == 1
+
+
+def test_several_indexes_are_dropped_by_one_commit(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1], "y": [2], "z": [3]})
+    table = lake.index(MinMax("x"), MinMax("y"), MinMax("z"))
+    table.drop_index(MinMax("x"), MinMax("y"))
+    step = table.history()[-1]
+    assert step.action == "dropped" and sorted(step.indexes) == ["MinMax(x)", "MinMax(y)"]
+
+
+def test_who_knows_no_index_of_a_table_cannot_say_how_old_it_is(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(ValueList("x"))
+    monkeypatch.delitem(lake.skipping.catalog.knowledge.kinds, "ValueList")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataSkipWarning)
+        with pytest.raises(DataSkipError, match="knows none of its indexes"):
+            table.read("bounded(77)")
+
+
+OTHER = {**READER, "options": {"header": "true"}}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> DeltaStore:
+    made = DeltaStore(f"file:{tmp_path}/.data_skip/_/_/_")
+    made.append([key("a")], [1], {column("x"): records(1)})
+    return made
+
+
+def make_anew(store: DeltaStore) -> None:
+    shutil.rmtree(store.location)
+    DeltaStore(store.uri).append([key("n")], [1], {column("x", OTHER): records(9)})
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_rows_that_were_written_for_an_index_in_whose_place_is_another(
+    store: DeltaStore, monkeypatch: pytest.MonkeyPatch, noticed: bool
+) -> None:
+    """deltalake tells versions by their numbers, and the first records of an index are always version 1. Not noticed: as on S3."""
+    before(monkeypatch, delta, "write_deltalake", lambda: make_anew(store))
+    if noticed:
+        with pytest.raises(StoreError, match="deleted meanwhile"):
+            store.append([key("b")], [1], {column("x"): records(2)}, False)
+    else:
+        monkeypatch.setattr(DeltaStore, "_commit_here", lambda *_: None)
+        store.append([key("b")], [1], {column("x"): records(2)}, False)
+    for reader in (store, DeltaStore(store.uri)):
+        assert known(reader).keys() == {"n"}
+    store.append([key("c")], [1], {column("x", OTHER): records(3)}, False)
+    store.compact()
+    assert known(DeltaStore(store.uri)).keys() == {"n", "c"}
+
+
+@pytest.mark.parametrize("at", ["before", "after"])
+def test_nothing_is_left_of_an_index_that_is_deleted_while_it_is_written(
+    store: DeltaStore, monkeypatch: pytest.MonkeyPatch, at: str, tmp_path: Path
+) -> None:
+    """A part without a log was no index of data-skip, for good; and Spark creates no managed table where something is."""
+    real = delta.write_deltalake
+
+    def write(*args: Any, **options: Any) -> None:
+        monkeypatch.undo()
+        if at == "before":
+            shutil.rmtree(tmp_path / ".data_skip")
+            real(*args, **options)
+        else:  # between the part and the commit, whose folder is there again
+            real(*args, **options)
+            for commit in sorted(Path(store.location, "_delta_log").iterdir())[:-1]:
+                commit.unlink()
+
+    monkeypatch.setattr(delta, "write_deltalake", write)
+    with pytest.raises(StoreError, match="deleted meanwhile"):
+        store.append([key("b")], [1], {column("x"): records(2)}, False)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and (at == "before" or "_delta_log" in str(path))]
+    if at == "before":
+        assert not [*tmp_path.iterdir()]
+        store.append([key("b")], [1], {column("x"): records(2)})
+        assert known(store).keys() == {"b"}
+
+
+def test_clocks_that_are_hours_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of a store whose clock tells seconds, and is that of another zone, may be written again in the second of its listing."""
+    slept: list[float] = []
+    monkeypatch.setattr(indexing, "sleep", slept.append)
+    now = time.time() * 1000
+    for hours in (2, -14):
+        indexing._let_clocks_pass([FileKey("a", 1, int(now - hours * 3_600_000) // 1000 * 1000)], now)
+    assert slept == [1.0, 1.0]
+
+
+def test_a_writer_that_slept_commits_no_file_that_vacuum_takes_for_old(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It wrote the file before, for the version after the one that it had read; that one is taken."""
+    real, tried = delta.write_deltalake, []
+
+    def write(target: Any, *args: Any, **options: Any) -> None:
+        tried.append(target.version())
+        if len(tried) == 1:
+            old = Path(store.location, "part-00000-old.parquet")
+            old.write_bytes(b"PAR1")
+            os.utime(old, (time.time() - 7200,) * 2)
+            assert DeltaStore(store.uri).vacuum(1) == [old.name]
+        real(target, *args, **options)
+
+    monkeypatch.setattr(delta, "write_deltalake", write)
+    store.append([key("b")], [1], {column("x"): records(2)}, False)
+    assert tried[1] > tried[0] and known(DeltaStore(store.uri)).keys() == {"a", "b"}
+    assert "vacuumed" in [step.action for step in store.history()]
+
+
+def test_ages_are_told_by_the_clock_of_the_store(store: DeltaStore) -> None:
+    snapshot = store.snapshot()
+    assert snapshot is not None and store._hours_behind(snapshot.version) == 0
+    commit = Path(store.location, "_delta_log", f"{snapshot.version:020}.json")
+    os.utime(commit, (time.time() - 7_000,) * 2)
+    assert store._hours_behind(snapshot.version) == 2
+
+
+def test_an_index_that_was_put_back_is_of_no_known_age(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    shutil.copytree(lake.folder / ".data_skip", lake.folder.parent / "copy")
+    lake.file("b.parquet", {"x": [2]})
+    frame = table.read("bounded(1000)")
+    assert frame.count() == 2
+    shutil.rmtree(lake.folder / ".data_skip")
+    shutil.move(lake.folder.parent / "copy", lake.folder / ".data_skip")
+    assert frame.count() == 2
+
+
+def test_who_asked_for_a_refresh_is_not_told_that_a_compaction_failed(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    lake.file("b.parquet", {"x": [2]})
+    real = delta.write_deltalake
+
+    def write(*args: Any, mode: str, **options: Any) -> None:
+        if mode == "overwrite":
+            raise CommitFailedError("another was faster")
+        real(*args, mode=mode, **options)
+
+    monkeypatch.setattr(delta, "write_deltalake", write)
+    monkeypatch.setattr(table_module, "_MOST_PARTS", 1)
+    with pytest.warns(DataSkipWarning, match="is up to date, but was not compacted"):
+        assert table.refresh().files_collected == 1
+    assert rows(table) == [1, 2]
+
+
+def test_the_partitions_that_a_catalog_knows_are_of_another_age_than_their_folder(lake: Lake) -> None:
+    lake.file("p=1/a.parquet", {"x": [1]})
+    lake.file("p=2/b.parquet", {"x": [2]})
+    lake.spark.sql(f"CREATE TABLE part_of_it (x BIGINT, p INT) USING parquet PARTITIONED BY (p) LOCATION '{lake.folder}'")
+    try:
+        lake.spark.sql("ALTER TABLE part_of_it ADD PARTITION (p=1)")
+        table = lake.index(MinMax("x"))
+        assert lake.skipping.table("part_of_it").read("bounded(1000)").count() == 1
+        lake.file("p=2/c.parquet", {"x": [3]})
+        assert table.read("bounded(1000)").count() == 3
+    finally:
+        lake.spark.sql("DROP TABLE part_of_it")
