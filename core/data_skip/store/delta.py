@@ -6,7 +6,7 @@
     row_count          long     null where it may change with how the file is cut into parts
     generation         long     even of a file version that was listed last, odd of one that was gone by then; null is 0
     collected          boolean  false of a row that says only that the file is there, or gone; null is true
-    _of_table          long     the table for which it was written; a file of rows for another one, deleted meanwhile, is left out; null is this
+    _of_table          long     for which table it was written; rows for another, deleted meanwhile, are left out; null is this one
     min_max__temp      struct<min: double, ...>     the definition of the index, as JSON, in the column's metadata
     ...
 
