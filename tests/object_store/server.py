@@ -33,6 +33,7 @@ LEFT_OUT = tuple(
     )
     for group in groups.split()
 )
+_CODES = {403: "AccessDenied", 409: "ConditionalRequestConflict", 412: "PreconditionFailed"}
 _LOGBACK = '<configuration><root level="OFF"/></configuration>'  # each request is logged in twenty lines, else
 
 
@@ -72,7 +73,7 @@ class Server:
         self.folder = Path(tempfile.mkdtemp(prefix="data-skip-s3-"))
         (self.folder / "buckets" / BUCKET).mkdir(parents=True)
         self.requests: list[Request] = []
-        self.refuse: Callable[[Request], bool] = lambda request: False
+        self.refuse: Callable[[Request], int] = lambda request: 0
         self.before: Callable[[Request], None] = lambda request: None
         self.instead: Callable[[Request], int] = lambda request: 0
         self.one_at_a_time = threading.Lock()
@@ -132,8 +133,8 @@ class Server:
         yield found
         found += self.requests[start:]
 
-    def refusing(self, refuse: Callable[[Request], bool]) -> AbstractContextManager[object]:
-        """Within, some requests are answered with 403."""
+    def refusing(self, refuse: Callable[[Request], int]) -> AbstractContextManager[object]:
+        """Within, some requests are answered with a status of a failure, True is 403, and do not take effect; 0: they do."""
         return patch.object(self, "refuse", refuse)
 
     def answering(self, instead: Callable[[Request], int]) -> AbstractContextManager[object]:
@@ -159,9 +160,11 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
         def _pass_on_now(self, request: Request) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             request.bytes = len(body)
-            if server.refuse(request):
-                answer = b"<?xml version='1.0' encoding='UTF-8'?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
-                self._answer(403, [("Content-Type", "application/xml")], b"" if self.command == "HEAD" else answer)
+            if status := server.refuse(request):
+                status = 403 if status is True else status
+                code = _CODES[status]
+                answer = f"<?xml version='1.0' encoding='UTF-8'?><Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
+                self._answer(status, [("Content-Type", "application/xml")], b"" if self.command == "HEAD" else answer)
                 return
             for last in (False, True):
                 connection = getattr(local, "connection", None)

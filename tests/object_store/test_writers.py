@@ -75,3 +75,22 @@ def test_indexes_that_are_made_at_once(bucket: Bucket) -> None:
     assert {row["index"] for row in bucket.table().describe().rows} == {"MinMax(x)", "ValueList(s, limit=10000)"}
     bucket.check("x = 15", read=1)
     bucket.check("s = 'b15'", read=1)
+
+
+@pytest.mark.parametrize("status", [409, 412])
+def test_who_is_refused_before_the_other_is_there(bucket: Bucket, status: int) -> None:
+    """S3 tells the second of two writers that there is a conflict while the first one's file cannot be listed yet."""
+    bucket.numbers()
+    refused: list[str] = []
+
+    def conflict(request: Request) -> int:
+        if request.what != "PUT" or not request.key.endswith(".json") or request.key in refused:
+            return 0
+        refused.append(request.key)
+        return status
+
+    with bucket.server.refusing(conflict):
+        table = bucket.index(MinMax("x"))
+    assert len(refused) == 2, "the empty index, and the records"
+    assert table.describe().files_indexed == 4
+    bucket.check("x = 15", read=1)

@@ -24,6 +24,9 @@ _SENT = re.compile(r"PUT \S+/_delta_log/")  # as deltalake tells of it
 _AGAIN = re.compile(r"\bafter [1-9]\d* retries\b")  # what was sent before may be under way
 _STATUS = re.compile(r"\b\d\d\d [A-Z<]")  # the first: what a body says after it is another's
 _REFUSED = re.compile(r"4(?!08)\d\d [A-Z]")  # not 408, nor those that a gateway makes up
+# Another writer was faster, or is about to be: S3 refuses the second of two that create a version while none has been created yet, which
+# deltalake then looks for.
+_FASTER = re.compile(r"already exists|Invalid table version")
 _TRIES = 20
 _MOST_PAUSE = 32  # before the next one, in as long as the last one took
 
@@ -75,7 +78,7 @@ def retried(write: Callable[[], None], commit: Commit) -> tuple[Exception, bool]
                     return None
             except FAILURES:
                 return error, False
-            if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or "already exists" in str(error)):
+            if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or _FASTER.search(str(error))):
                 return error, not _may_come(error)
             time.sleep(random.uniform(0, min(2**attempt, _MOST_PAUSE)) * (time.monotonic() - begun))
     raise AssertionError
