@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from data_skip.building.index_report import IndexReport
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.planning.callback import Callback
@@ -75,7 +76,7 @@ class Skipping:
     def __init__(self, spark: SparkSession, index_root: str | None) -> None:
         self.spark = spark
         self.catalog = Catalog(index_root, ObjectStores(spark))
-        self._callback = Callback(self.catalog, lambda name: self.table(name).refresh())
+        self._callback = Callback(self.catalog, self._refresh)
         self.jvm = Jvm(spark, self._callback, HADOOP)
         self.jvm.install()
         by_index = partial(Table.by_index, spark, self.jvm, self.catalog)
@@ -87,6 +88,12 @@ class Skipping:
         self.forget()
         self.jvm.uninstall()
         self._statements.uninstall()
+
+    def _refresh(self, name: str, root: str) -> IndexReport:
+        table = self.table(name)
+        if table.root != root:
+            raise DataSkipError(f"{name} lies at {table.root} now, no longer at {root}")
+        return table.refresh()
 
     def forget(self) -> None:
         """Lets go of what is known of indexes."""

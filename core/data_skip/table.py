@@ -154,7 +154,7 @@ class Table:
             snapshot = self._snapshot()  # which may be so no more
         asked_later = self._source.in_catalog  # by Contracts.java
         if seconds is not None and snapshot is not None and snapshot.definitions and not asked_later:
-            self._bring_up_to_date(freshness, Bounded(seconds, self.refresh))
+            self._bring_up_to_date(freshness, seconds)
             snapshot = self._snapshot()
         if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
             advice = "refresh()" if snapshot and snapshot.definitions else "create_index(...)"
@@ -168,17 +168,11 @@ class Table:
         except SPARK_ERRORS as error:
             raise DataSkipError(f"{self.name} cannot be read by the files of its index: {first_line(error)}") from error
 
-    def _bring_up_to_date(self, freshness: str, mine: Bounded) -> None:
-        """Those who read the table share one age; who asked first refreshes it; where that fails, as by another reader, who asks now."""
-        key = self.root, freshness, ""
-        known = self._catalog.bounded.setdefault(key, mine)
-        try:
-            known.bring_up_to_date()
-        except DataSkipError:
-            if known is mine:
-                raise
-            mine.bring_up_to_date()
-            self._catalog.bounded[key] = mine
+    def _bring_up_to_date(self, freshness: str, seconds: float) -> None:
+        """Those who read the table share one age."""
+        bounded = self._catalog.bounded.setdefault((self.root, freshness, ""), Bounded(seconds))
+        bounded.refreshed_by(repr(self._source), self.refresh)
+        bounded.bring_up_to_date()
 
     def create_index(self, *indexes: Index, progress: bool | None = None, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.

@@ -28,6 +28,7 @@ import data_skip
 from data_skip import DataSkipError, Index, MinMax, Skipping, ValueList
 from data_skip.store import FileKey, delta
 from data_skip.store.delta import DeltaStore
+from data_skip.store.layout import BASE, OF_TABLE
 from data_skip.table import Table
 from tests.support import aged, files_read
 
@@ -42,7 +43,7 @@ ASKED: list[tuple[str, Callable[[int | None, str], bool]]] = [
 ]
 
 NAMES = ["a.csv", "b.csv", "c.csv"]
-KEYS = {"path", "size", "modification_time", "row_count", "generation", "collected"}
+KEYS = {*BASE.names, OF_TABLE.name}
 Operation = tuple[str, int, int, int, bool]
 # Where others may come between: before a writer looks at the index, before it takes up the version that it saw, before it commits.
 MOMENTS: list[tuple[Any, str]] = [(DeltaStore, "_retried"), (DeltaStore, "_at"), (delta, "write_deltalake")]

@@ -125,7 +125,8 @@ def test_a_query_that_waits_for_a_refresh_that_began_too_long_ago(monkeypatch: p
             go.wait(20)
         return IndexReport("t", ["MinMax(x)"])
 
-    index = bounded.Bounded(10, refresh)
+    index = bounded.Bounded(10)
+    index.refreshed_by("t", refresh)
     monkeypatch.setattr(bounded, "now", lambda: now)
     first = threading.Thread(target=index.bring_up_to_date)
     first.start()

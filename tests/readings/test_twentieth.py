@@ -18,7 +18,8 @@ def test_an_index_of_a_bounded_age_is_never_older(monkeypatch: pytest.MonkeyPatc
         refreshed = now
         return IndexReport("t", ["MinMax(x)"])
 
-    index = bounded.Bounded(60, refresh)
+    index = bounded.Bounded(60)
+    index.refreshed_by("t", refresh)
     for seconds in (0, 61, 100, 119, 59, 31, 3600):
         now += seconds
         index.bring_up_to_date()

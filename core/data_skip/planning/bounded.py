@@ -12,6 +12,7 @@ from data_skip.building.index_report import IndexReport
 from data_skip.errors import DataSkipError
 from data_skip.store.clock import now
 
+Refresh = Callable[[], IndexReport]
 _CONTRACT = re.compile(r"bounded\((\d+(?:\.\d+)?)\)")
 
 
@@ -24,23 +25,33 @@ def seconds_of(contract: str) -> float | None:
 class Bounded:
     """One index that is kept so; any thread may ask."""
 
-    def __init__(self, seconds: float, refresh: Callable[[], IndexReport]) -> None:
-        """refresh: brings the index up to date."""
-        self._seconds, self._refresh = seconds, refresh
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._refreshes: dict[str, Refresh] = {}  # by how the table is asked for
         self._as_of = -math.inf  # the moment whose files the index has
         self._said: tuple[Any, ...] | None = None  # of the last snapshot
         self._lock = Lock()
         self._running: Thread | None = None
         self._error: BaseException | None = None
 
+    def refreshed_by(self, asked: str, refresh: Refresh) -> None:
+        """By which the index is brought up to date. Those who read it share its age: where one's refresh fails, another's is tried.
+
+        asked: how the table is asked for, of which it is known again. refresh: DataSkipError where that is another table by now.
+        """
+        with self._lock:
+            self._refreshes.setdefault(asked, refresh)
+
     def was_put_back(self, said: tuple[Any, ...]) -> bool:
-        """Whether a snapshot is none that follows the one of before, as of an index that was put back from a copy: then it is of any age.
+        """Whether a snapshot may not follow the one of before, as of an index that was put back from a copy: then it is of any age.
+
+        It does where it has all that the one before had. One that was rewritten may be of a copy, and is refreshed once more.
 
         said: as of Snapshot.
         """
         with self._lock:
             last, self._said = self._said, said
-            if last is None or said == last or (said[1] == last[1] and said[0] > last[0]):
+            if last is None or said == last or (said[1] == last[1] and said[0] > last[0] and said[2] >= last[2]):
                 return False
             self._as_of = -math.inf
             return True
@@ -67,11 +78,25 @@ class Bounded:
     def _run(self) -> None:
         started = now()
         try:
-            if not self._refresh().indexes:  # then nothing was listed
-                raise DataSkipError("this session knows none of its indexes: enable their plugins, or read by another contract")
+            self._refresh_by_one()
             self._as_of, self._error = started, None
         except BaseException as error:  # which is the query's, not this thread's; a panic of deltalake's Rust is no Exception
             self._error = error
         finally:
             with self._lock:
                 self._running = None
+
+    def _refresh_by_one(self) -> None:
+        with self._lock:
+            refreshes = [*self._refreshes.items()]
+        for asked, refresh in refreshes:
+            try:
+                if not refresh().indexes:  # then nothing was listed
+                    raise DataSkipError("this session knows none of its indexes: enable their plugins, or read by another contract")
+            except DataSkipError:
+                if asked == refreshes[-1][0]:
+                    raise
+            else:
+                with self._lock:
+                    self._refreshes = {asked: refresh, **self._refreshes}  # the first from now on
+                return

@@ -33,8 +33,8 @@ _MOST_COLUMNS = 100  # that are told with each query
 class Callback:
     """The JVM's java.util.function.BiFunction: holds no state of a query."""
 
-    def __init__(self, catalog: Catalog, refresh: Callable[[str], IndexReport]) -> None:
-        """refresh: brings the index of a table up to date, by the table's path or its name in the catalog."""
+    def __init__(self, catalog: Catalog, refresh: Callable[[str, str], IndexReport]) -> None:
+        """refresh: brings the index of a table up to date, by the table's path or its name in the catalog, if its root is still that."""
         self._catalog: Catalog | None = catalog
         self._refresh = refresh
         self.reports = Reports()
@@ -162,7 +162,7 @@ def _why_no_listing(snapshot: Snapshot) -> str:
     return "" if snapshot.is_listing else "an earlier data-skip refreshed it last, and does not say which files are gone; refresh() does"
 
 
-def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callable[[str], IndexReport]) -> str:
+def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callable[[str, str], IndexReport]) -> str:
     root, contract = told["root"], told["contract"]
     until = perf_counter() + told["decide_seconds"]
     try:
@@ -173,8 +173,9 @@ def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callab
             return f"no index at {root}" if snapshot is None else why
         if (seconds := seconds_of(contract)) is not None:
             name = told["table"] or unquote(root)
-            key = root, contract, told["partitions_of"]
-            catalog.bounded.setdefault(key, Bounded(seconds, lambda: refresh(name))).bring_up_to_date()
+            bounded = catalog.bounded.setdefault((root, contract, told["partitions_of"]), Bounded(seconds))
+            bounded.refreshed_by(name, lambda: refresh(name, root))
+            bounded.bring_up_to_date()
     except DataSkipError as error:
         return str(error)
     return ""

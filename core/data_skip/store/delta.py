@@ -43,9 +43,10 @@ from pyarrow import fs
 
 from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
-from data_skip.store.guard import MOST_COMMIT, MOST_LOG, clear_away, is_part, leftovers, refuse_links, refuse_parts
+from data_skip.store.guard import MOST_COMMIT, MOST_LOG, is_part, refuse_links, refuse_parts
 from data_skip.store.history import Step, steps
 from data_skip.store.layout import ADVICE, BASE, DEFINITION, KEYS, OF_TABLE, FileKey, StoreError, declared, defined, number_of, said
+from data_skip.store.left_behind import leftovers, take_back
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.snapshot import Snapshot
@@ -247,7 +248,7 @@ class DeltaStore(DeltaReader):
                 table.vacuum(age, dry_run=False, enforce_retention_duration=False, full=True)
             found.update(dict.fromkeys(names))
             if self._is_local:
-                found.update(dict.fromkeys(leftovers(self.location, hours, dry_run)))
+                found.update(dict.fromkeys(leftovers(self.location, age, dry_run)))
 
         marked: list[Commit] = []
         if not dry_run:
@@ -346,23 +347,37 @@ class DeltaStore(DeltaReader):
         deltalake tells versions by their numbers. So where the table was deleted meanwhile, and perhaps made anew, the rows say of which
         table they are, and whoever reads them in another one leaves them out (Snapshot).
         """
-        target, before = self._at(snapshot), self._commit_here(snapshot.version)
+        before, parts = self._commit_here(snapshot.version), self._parts_here()
+        target = self._at(snapshot)
         table = table.append_column(OF_TABLE, pa.array(np.full(len(table), number_of(target)), OF_TABLE.type))
         try:
             write_deltalake(target, table, commit_properties=commit.properties, writer_properties=_written(table), **mode)
         finally:
-            if self._is_local and self._commit_here(snapshot.version) != before and not self._is_still(target):
-                clear_away(self.location, commit.name)
-                raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
+            if self._is_local and self._was_replaced(snapshot.version, before, target):
+                take_back(self.location, commit.name, snapshot.version + 1, self._parts_here() - parts, table)
+                raise StoreError(f"the index at {self.location} was deleted meanwhile, or put back from a copy; nothing was written")
         fields = declared(table.schema)
         if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
             self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))
 
-    def _commit_here(self, version: int) -> object | None:
+    def _commit_here(self, version: int) -> tuple[int, ...] | None:
         return self._commit_of(version) if self._is_local else None
 
+    def _parts_here(self) -> set[str]:
+        try:
+            return {name for name in os.listdir(self.location) if is_part(name)} if self._is_local else set()
+        except OSError:
+            return set()
+
+    def _was_replaced(self, version: int, before: tuple[int, ...] | None, target: DeltaTable) -> bool:
+        """Whether what lies there has another version of a number than before; one that is gone may have been cleaned up since."""
+        now = self._commit_of(version)
+        # Not by the last time, of a change of the file or of its links: who commits a version links it, and then deletes the other link.
+        if now is not None and before is not None and now[:-1] == before[:-1]:
+            return False
+        return os.path.exists(f"{self.location}/_delta_log/{version:020}.json") or not self._is_still(target)
+
     def _is_still(self, target: DeltaTable) -> bool:
-        """Whether the table at its place is one that was there before: commits of it may have been cleaned up since."""
         try:
             return bool(self._opened().metadata().id == target.metadata().id)
         except (DeltaError, ValueError):

@@ -12,10 +12,8 @@ import json
 import os
 import re
 import stat
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +41,6 @@ _MOST_PARTS = 1 << 20  # of a commit; of deltalake's own some ten for each file 
 _SPACE = re.compile(r"\s*")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]*\.parquet")  # the name of a file with records; in no folder
 _STAGED = re.compile(r"[^#]+#[0-9]+")  # a local file while it is written: object_store, by which deltalake reads, lists none of that name
-_UNFINISHED = re.compile(r"([^#]+\.(parquet|json)|_last_checkpoint)#[0-9]+")  # of these, what deltalake writes
 _CHUNK = 1 << 22
 _STEPS = np.array([(chr(i) in "[{") - (chr(i) in "]}") for i in range(256)])  # how much deeper a byte of JSON leads
 
@@ -159,44 +156,6 @@ def refuse_parts(location: str, names: Iterable[str]) -> None:
 def is_part(name: str) -> bool:
     """Whether a name, below the folder of an index, is one of a file with records."""
     return _PART.fullmatch(name) is not None
-
-
-def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
-    """Deletes, or only tells, the files of a local index that were being written when their writer was killed, so many hours ago."""
-    found = []
-    for folder in (location, f"{location}/{LOG}"):
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                with suppress(FileNotFoundError):  # by now its writer is done, or another has deleted it
-                    status = entry.stat(follow_symlinks=False)
-                    if _UNFINISHED.fullmatch(entry.name) and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - hours * 3600:
-                        if not dry_run:
-                            os.unlink(entry.path)
-                        found.append(os.path.relpath(entry.path, location))
-    return found
-
-
-def clear_away(location: str, commit: str) -> None:
-    """Deletes what the writer of a commit, by its name, left where the folder of a local index was deleted meanwhile.
-
-    Where somebody has made another index there since, nothing: its commits are in the log, which is looked at after its files are.
-    """
-    with suppress(FileNotFoundError, NotADirectoryError):
-        parts = [name for name in os.listdir(location) if is_part(name)]
-        with suppress(FileNotFoundError):
-            commits = [f"{location}/{LOG}/{name}" for name in os.listdir(f"{location}/{LOG}") if _VERSION.fullmatch(name)]
-            if not all(commit.encode() in (_content(name, _AT_ONCE) or b"") for name in commits):
-                return
-            for name in commits:
-                os.unlink(name)
-        for name in parts:
-            os.unlink(f"{location}/{name}")
-    folder = f"{location}/{LOG}"
-    with suppress(OSError):  # until one is not empty
-        while os.path.basename(folder)[:1] in ("_", "."):
-            if os.path.isdir(folder):
-                os.rmdir(folder)
-            folder = os.path.dirname(folder)
 
 
 def _status(path: str) -> int:

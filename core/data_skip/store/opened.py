@@ -183,7 +183,7 @@ class DeltaReader:
     def _shown(self, error: BaseException) -> str:
         return self._place.shown(error)
 
-    def _commit_of(self, version: int) -> object | None:
+    def _commit_of(self, version: int) -> tuple[int, ...] | None:
         """What tells a version's file in a local folder from another one of that name; None where there is none."""
         for name in _commits(version):
             with suppress(OSError):

@@ -1,0 +1,85 @@
+"""What a writer of a local index leaves behind that was killed, or in whose index's place there was another one when it was done."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from data_skip.store.guard import LOG, MOST_COMMIT, is_part
+
+_UNFINISHED = re.compile(r"([^#]+\.(parquet|json)|_last_checkpoint)#[0-9]+")  # what deltalake writes, while it does
+_VERSION = re.compile(r"([0-9]{20})\..+")
+
+
+def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
+    """Deletes, or only tells, the files of a local index that were being written when their writer was killed, so many hours ago."""
+    found = []
+    for folder in (location, f"{location}/{LOG}"):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # by now its writer is done, or another has deleted it
+                    status = entry.stat(follow_symlinks=False)
+                    if _UNFINISHED.fullmatch(entry.name) and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - hours * 3600:
+                        if not dry_run:
+                            os.unlink(entry.path)
+                        found.append(os.path.relpath(entry.path, location))
+    return found
+
+
+def take_back(location: str, commit: str, version: int, new_parts: Iterable[str], rows: pa.Table) -> None:
+    """Deletes what a writer has left at a place where its index is no longer: its commit, unless others have built on it, and its parts.
+
+    commit, version: the name and the number of what was committed, perhaps. new_parts: those that have come since, perhaps by another who
+    makes an index there, or puts one back; where no log tells whose they are, those of them are deleted that hold these rows and no others.
+    """
+    log, name = f"{location}/{LOG}", f"{version:020}.json"
+    with suppress(FileNotFoundError, NotADirectoryError):
+        versions = {file: int(found[1]) for file in _files(log) if (found := _VERSION.fullmatch(file))}
+        content = _content(f"{log}/{name}") if name in versions else b""
+        if commit.encode() in content:
+            if any(other >= version for file, other in versions.items() if file != name):
+                return
+            os.unlink(f"{log}/{name}")
+            parts = [path for path in _added(content) if is_part(path)]
+        else:
+            parts = [] if versions else [part for part in new_parts if _holds(f"{location}/{part}", rows)]
+        for part in parts:
+            os.unlink(f"{location}/{part}")
+    folder = log
+    with suppress(OSError):  # until one is not empty
+        while os.path.basename(folder)[:1] in ("_", "."):
+            if os.path.isdir(folder):
+                os.rmdir(folder)
+            folder = os.path.dirname(folder)
+
+
+def _files(folder: str) -> list[str]:
+    return os.listdir(folder) if os.path.isdir(folder) else []
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(MOST_COMMIT)
+
+
+def _added(content: bytes) -> list[str]:
+    actions = [json.loads(line) for line in content.splitlines() if line.strip()]
+    return [action["add"]["path"] for action in actions if "add" in action]
+
+
+def _holds(part: str, rows: pa.Table) -> bool:
+    """Whether a file holds these rows and no others."""
+    try:
+        if pq.read_metadata(part).num_rows != len(rows):
+            return False
+        return bool(pq.read_table(part, columns=rows.column_names, partitioning=None).cast(rows.schema).equals(rows))
+    except (OSError, ValueError, pa.ArrowException):
+        return False
