@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -75,12 +76,42 @@ def test_the_jvm_maps_more_than_two_billion_bytes(spark: SparkSession, tmp_path:
         file.seek(16 + 25 * count - 1)
         file.write(b"\1" + path)
     assert (tmp_path / "keys").stat().st_size > 1 << 31
+    last = mapped(spark, tmp_path / "keys")
+    assert (last.size(count - 1), last.modificationTime(count - 1), last.uri(count - 1)) == (7, 8, "file:/lake/folder/last.parquet")
+
+
+def mapped(spark: SparkSession, file: Path) -> Any:
+    """KnownFiles of a file; not by `put`: it is kept by nobody."""
     gateway: Any = spark.sparkContext._gateway
     known = load(gateway, "data_skip", SOURCES).getClassLoader().loadClass("data_skip.KnownFiles")
     kinds, values = gateway.new_array(gateway.jvm.Class, 2), gateway.new_array(gateway.jvm.Object, 2)
-    for i, value in enumerate(["file:/lake", str(tmp_path / "keys")]):
+    for i, value in enumerate(["file:/lake", str(file)]):
         kinds[i], values[i] = gateway.jvm.Class.forName("java.lang.String"), value
     constructor = known.getDeclaredConstructor(kinds)
     constructor.setAccessible(True)
-    last = constructor.newInstance(values)  # and not `put`: it is kept by nobody
-    assert (last.size(count - 1), last.modificationTime(count - 1), last.uri(count - 1)) == (7, 8, "file:/lake/folder/last.parquet")
+    return constructor.newInstance(values)
+
+
+def test_files_by_their_folders(spark: SparkSession, tmp_path: Path) -> None:
+    """As plain Python finds them; their paths take several of the blocks by which the JVM looks through them, one of them more than a block."""
+    random = Random(16)
+    folders = ["", "a/", "a/b/", "d=ä/", "long/" * 14_000]
+    keys = [
+        (f"{random.choice(folders[:4])}{random.choice(['', '', '', '_', '.'])}{i}", random.choice([0, 1, 1, 1]), i) for i in range(20_000)
+    ]
+    keys[10_000] = f"{folders[4]}x", 1, 10_000
+    listed = np.array([random.random() < 0.9 for _ in keys])
+    listed[10_000] = True
+    (tmp_path / "keys").write_bytes(b"".join(packed(table(keys), listed)))
+    expected: dict[str, list[int]] = {}
+    empty: dict[str, int] = {}
+    for i, (path, size, _) in enumerate(keys):
+        folder, name = path[: path.rfind("/") + 1], path[path.rfind("/") + 1 :]
+        place = path if name[0] in "_." else folder
+        if listed[i] and size:
+            expected.setdefault(place, []).append(i)
+        elif listed[i]:
+            empty.setdefault(place, i)
+    alone = [[i] for place, i in empty.items() if place not in expected]
+    assert alone and max(map(len, expected.values())) > 1_000
+    assert [list(places) for places in mapped(spark, tmp_path / "keys").byFolder()] == [*expected.values(), *alone]

@@ -49,7 +49,7 @@ def _may_lead_outside(paths: pa.Array) -> bool:
 
 def has_summary(paths: pa.ChunkedArray) -> bool:
     """Whether one of the files is a summary of the columns of all."""
-    return any_has(paths, b"_metadata") and bool(pc.any(pc.match_substring_regex(paths, SUMMARY)).as_py())
+    return any_has(paths, b"_") and any_has(paths, b"_metadata") and bool(pc.any(pc.match_substring_regex(paths, SUMMARY)).as_py())
 
 
 def any_has(strings: pa.ChunkedArray | pa.Array, word: bytes) -> bool:

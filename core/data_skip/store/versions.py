@@ -10,6 +10,7 @@ import pyarrow as pa
 
 Places = npt.NDArray[np.int64]
 KEYS = ("path", "size", "modification_time")
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # by which sizes are spread over all numbers of 64 bits
 _MOST_MAPPED = (1 << 31) - 1  # bytes that the JVM takes as one buffer
 
 
@@ -22,30 +23,29 @@ def distinct(rows: pa.Table) -> tuple[pa.Table, Places | None]:
     if any(column.null_count for column in keys.columns):
         raise ValueError("a row has no path, size or modification time")
     sizes, times = (keys[name].to_numpy() for name in KEYS[1:])
-    doubtful = np.flatnonzero(_met_again(sizes, times))  # to compare all paths takes longer than all else that is done with an index
+    doubtful = np.flatnonzero(_may_be_met_again(sizes, times))  # to compare all paths takes longer than all else that is done with an index
     if not len(doubtful):
         return keys, None
-    paths = np.zeros(len(keys), dtype=np.int64)
-    paths[doubtful] = _numbered(keys["path"].take(pa.array(doubtful)))
-    order = np.lexsort((times, sizes, paths))  # stable: of equal keys the first row is first
+    key = times[doubtful], sizes[doubtful], _numbered(keys["path"].take(pa.array(doubtful)))
+    order = np.lexsort(key)  # stable: of equal keys the first row is first
     begins = np.ones(len(order), dtype=bool)
-    begins[1:] = np.any([part[order[1:]] != part[order[:-1]] for part in (paths, sizes, times)], axis=0)
-    firsts = order[begins]
-    place_of_group = np.empty(len(firsts), dtype=np.int64)
-    place_of_group[np.argsort(firsts)] = np.arange(len(firsts))
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = place_of_group[np.cumsum(begins) - 1]
-    return keys.take(np.sort(firsts)), None if len(firsts) == len(order) else places
+    begins[1:] = np.any([part[order[1:]] != part[order[:-1]] for part in key], axis=0)
+    first_of = np.arange(len(keys))  # of each row the first of its version
+    first_of[doubtful[order]] = doubtful[order[begins]][np.cumsum(begins) - 1]
+    is_first = first_of == np.arange(len(keys))
+    if is_first.all():
+        return keys, None
+    return keys.filter(pa.array(is_first)), (np.cumsum(is_first) - 1)[first_of]
 
 
-def _met_again(sizes: Places, times: Places) -> npt.NDArray[np.bool_]:
-    """Which files have the size and the modification time of another."""
-    order = np.lexsort((times, sizes))
-    like_next = (sizes[order[1:]] == sizes[order[:-1]]) & (times[order[1:]] == times[order[:-1]])
-    result = np.zeros(len(order), dtype=bool)
-    result[order[1:][like_next]] = True
-    result[order[:-1][like_next]] = True
-    return result
+def _may_be_met_again(sizes: Places, times: Places) -> npt.NDArray[np.bool_]:
+    """Which files may have the size and the modification time of another; the others do not."""
+    mixed = sizes.astype(np.uint64) * _ODD ^ times.astype(np.uint64)
+    ordered = np.sort(mixed)  # by value, which takes a tenth of what the order of two columns does
+    again = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not len(again):
+        return np.zeros(len(mixed), dtype=bool)
+    return again[np.minimum(np.searchsorted(again, mixed), len(again) - 1)] == mixed
 
 
 def _numbered(paths: pa.ChunkedArray) -> Places:

@@ -29,6 +29,7 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
  */
 public final class KnownFiles {
   private static final int KEPT = 16;
+  private static final int BLOCK = 1 << 16; // bytes
   private static final int FEW = 10000; // files: what is said of them takes less than asking for it
   private static final Map SNAPSHOTS = Collections.synchronizedMap(new Recent(KEPT));
 
@@ -181,26 +182,30 @@ public final class KnownFiles {
   public int[][] byFolder() {
     Map folders = new LinkedHashMap(); // by its path, the places of its files
     Map empty = new LinkedHashMap(); // by its path, a place: Spark reads no empty files, but takes the types of partitions from their folders
-    int last = 0;
-    int lastLength = -1;
     IntBuffer inside = null;
-    byte[] folder = null;
+    byte[] folder = null; // of the last file
+    byte[] block = new byte[0]; // some of the paths: a buffer gives single bytes slowly
+    int blockStart = 0;
+    int blockEnd = 0;
     for (int slot = 0; slot < count; slot++) {
       if (listed.get(slot) == 0) continue;
-      int start = start(slot);
-      int stop = start(slot + 1);
+      if (start(slot + 1) > blockEnd) {
+        blockStart = start(slot);
+        blockEnd = Math.max(start(slot + 1), Math.min(blockStart + BLOCK, start(count)));
+        block = bytes(blockStart, blockEnd);
+      }
+      int start = start(slot) - blockStart;
+      int stop = start(slot + 1) - blockStart;
       int end = stop;
-      while (end > start && paths.get(end - 1) != '/') end--;
-      if (end < stop && (paths.get(end) == '_' || paths.get(end) == '.')) end = stop;
+      while (end > start && block[end - 1] != '/') end--;
+      if (end < stop && (block[end] == '_' || block[end] == '.')) end = stop;
       if (size(slot) == 0) {
-        empty.putIfAbsent(ByteBuffer.wrap(bytes(start, end)), new Integer(slot));
+        empty.putIfAbsent(ByteBuffer.wrap(Arrays.copyOfRange(block, start, end)), new Integer(slot));
         continue;
       }
-      if (end - start != lastLength || !isSame(start, last, lastLength)) {
-        folder = bytes(start, end);
+      if (folder == null || !Arrays.equals(folder, 0, folder.length, block, start, end)) {
+        folder = Arrays.copyOfRange(block, start, end);
         inside = (IntBuffer) folders.get(ByteBuffer.wrap(folder));
-        last = start;
-        lastLength = end - start;
       }
       if (inside == null || !inside.hasRemaining()) folders.put(ByteBuffer.wrap(folder), inside = larger(inside));
       inside.put(slot);
@@ -236,12 +241,6 @@ public final class KnownFiles {
   private static int hash(byte[] path, long size, long modificationTime) {
     int seed = Long.hashCode(size * 31 + modificationTime);
     return Murmur3_x86_32.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET, path.length, seed);
-  }
-
-  private boolean isSame(int start, int other, int length) {
-    int i = 0;
-    while (i < length && paths.get(start + i) == paths.get(other + i)) i++;
-    return i == length;
   }
 
   private int start(int slot) {
