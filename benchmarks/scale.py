@@ -31,7 +31,7 @@ from pyspark.sql import SparkSession
 import data_skip
 from benchmarks.overhead import date_back, session
 from data_skip import MinMax, Skipping
-from data_skip.store import FileKey
+from data_skip.store import DeltaStore, FileKey
 from data_skip.store.memory import MEMORY
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -109,8 +109,10 @@ def write(skipping: Skipping, folder: Path, files: int) -> None:
     type_ = snapshot.fields[column].type
     records = pa.StructArray.from_arrays([pa.array(values.get(f.name, counts["nulls"]), f.type) for f in type_], fields=list(type_))
     others = np.delete(np.arange(files), [0, middle])
-    keys = [FileKey(name(i), 1_000_000 + i, 1_700_000_000_000 + i) for i in others]
-    store.append(keys, [ROWS] * len(keys), {snapshot.fields[column]: records.take(pa.array(others))}, declare=False)
+    draw = np.random.default_rng(files)
+    sizes, times = draw.integers(1 << 20, 1 << 27, files).tolist(), (1_700_000_000_000 + draw.integers(0, 1 << 31, files)).tolist()
+    keys = [FileKey(name(i), sizes[i], times[i]) for i in others]
+    DeltaStore(store.uri).append(keys, [ROWS] * len(keys), {snapshot.fields[column]: records.take(pa.array(others))}, declare=False)
 
 
 def name(i: int) -> str:

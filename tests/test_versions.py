@@ -93,7 +93,7 @@ def mapped(spark: SparkSession, file: Path) -> Any:
 
 
 def test_files_by_their_folders(spark: SparkSession, tmp_path: Path) -> None:
-    """As plain Python finds them; their paths take several of the blocks by which the JVM looks through them, one of them more than a block."""
+    """As plain Python finds them; their paths take several of the blocks in which the JVM looks through them, one more than a block."""
     random = Random(16)
     folders = ["", "a/", "a/b/", "d=ä/", "long/" * 14_000]
     keys = [
