@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.building.index_report import IndexReport
+from data_skip.building.source import is_in_catalog
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.planning.callback import Callback
@@ -90,6 +91,8 @@ class Skipping:
         self._statements.uninstall()
 
     def _refresh(self, name: str, root: str) -> IndexReport:
+        if "/" not in name and not is_in_catalog(self.spark, name):
+            raise DataSkipError(f"there is no table {name} any more")
         table = self.table(name)
         if table.root != root:
             raise DataSkipError(f"{name} lies at {table.root} now, no longer at {root}")

@@ -23,6 +23,8 @@ from data_skip.building.source import (
     frame_of,
     frame_of_one,
     is_in_catalog,
+    is_recursive,
+    location_of,
     qualified,
     refresh_table,
     refuse_columns_of_one,
@@ -115,11 +117,17 @@ class Table:
                 refresh_table(spark, self.name)  # what the user's session keeps of it
             spark = session_alone(spark)
         state = state_of(spark, self._jvm, self._source)
-        if state.root != self.root:
-            raise DataSkipError(
-                f"{self.name} lies at {state.root} now, no longer at {self.root}; ask for it again: skipping.table({self.name!r})"
-            )
+        self._refuse_moved(state.root)
         return state
+
+    def _refuse_moved(self, root: str | None = None) -> None:
+        """root: where it lies now, if that is known already. What is no table by now has its index where it was."""
+        if root is None and self._source.in_catalog:
+            root = location_of(self._spark, self._jvm, self.name)
+        if root is not None and root != self.root:
+            raise DataSkipError(
+                f"{self.name} lies at {root} now, no longer at {self.root}; ask for it again: skipping.table({self.name!r})"
+            )
 
     def read(self, freshness: str = "listing") -> DataFrame:
         """The table as a DataFrame, by one of these contracts, which reports and EXPLAIN name.
@@ -127,9 +135,9 @@ class Table:
         "listing": Spark lists the files, as in `spark.read`; one is skipped only in exactly the version that the index knows.
         "snapshot": the files are those of the index's last version, and nothing is listed: a query sees new files after `refresh()`. Of
         those that it reads, one that has changed since is read as it is, and one that is gone is an error, which names it. All scans of a
-        query read one version. What was refreshed in part alone, by `pathGlobFilter` or the partitions of a catalog, is of the table in
-        part alone: refresh() of the folder lists all. A query fails where the folders of the last version have other partition columns than
-        this DataFrame.
+        query read one version, unless they read other parts of a folder, as by its path and by a table of the catalog that has partitions.
+        What was refreshed in part alone, by `pathGlobFilter` or the partitions of a catalog, is of the table in part alone: refresh() of
+        the folder lists all. A query fails where the folders of the last version have other partition columns than this DataFrame.
         "bounded(60)": as "snapshot", of an index that is no older than 60 seconds by what this session did: else it is refreshed first;
         from half that age on, meanwhile.
 
@@ -147,6 +155,7 @@ class Table:
             raise DataSkipError(
                 f"freshness={freshness!r} is no contract; there are 'listing', 'snapshot', and as 'bounded(60)', of 60 seconds"
             )
+        self._refuse_moved()
         if not self._source.in_catalog:
             refuse_columns_of_one(self._spark, self._source)
         snapshot = _seen(self._store, BELIEVED_SECONDS)  # each query asks for the last one
@@ -169,8 +178,9 @@ class Table:
             raise DataSkipError(f"{self.name} cannot be read by the files of its index: {first_line(error)}") from error
 
     def _bring_up_to_date(self, freshness: str, seconds: float) -> None:
-        """Those who read the table share one age."""
-        bounded = self._catalog.bounded.setdefault((self.root, freshness, ""), Bounded(seconds))
+        """Those who read as much of the table share one age."""
+        part = "recursive" if is_recursive(self._source) else ""
+        bounded = self._catalog.bounded.setdefault((self.root, freshness, part), Bounded(seconds))
         bounded.refreshed_by(repr(self._source), self.refresh)
         bounded.bring_up_to_date()
 
@@ -313,6 +323,7 @@ class Table:
         """
         if not indexes or not all(isinstance(index, Index) for index in indexes):
             raise DataSkipError(f"drop_index takes indexes, as MinMax('temp'), not {indexes!r}; describe() lists those of {self.name}")
+        self._refuse_moved()
         snapshot = self._snapshot()
         definitions = snapshot.definitions if snapshot else {}
         chosen: list[str] = []

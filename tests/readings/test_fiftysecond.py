@@ -29,9 +29,8 @@ def another(lake: Lake, **read: Any) -> Table:
     )
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Once it is called, all that is bounded is too old."""
+def passing(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Once what it gives is called, all that is bounded is too old."""
     moment = 0.0
     monkeypatch.setattr(bounded, "now", lambda: moment)
 
@@ -40,6 +39,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         moment += 10_000
 
     return passes
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    return passing(monkeypatch)
 
 
 def xs(frame: Any) -> list[int]:

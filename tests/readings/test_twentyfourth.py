@@ -27,7 +27,7 @@ from data_skip.cli.offline import LocalTable
 from data_skip.cli.showing import table as drawn
 from data_skip.errors import printable
 from data_skip.index import shown
-from data_skip.store import DeltaStore, StoreError, delta, guard
+from data_skip.store import DeltaStore, StoreError, delta, left_behind
 from data_skip.store.definition import Definition
 from data_skip.store.layout import definition_field
 from data_skip.table import Table
@@ -136,8 +136,8 @@ def test_vacuum_beside_a_writer_that_ends(store: DeltaStore, monkeypatch: pytest
         gone.unlink(missing_ok=True)
         yield found
 
-    monkeypatch.setattr(guard, "os", SimpleNamespace(scandir=listed, unlink=os.unlink, path=os.path))
-    assert guard.leftovers(store.location, 1, False) == [f"_delta_log/{left.name}"]
+    monkeypatch.setattr(left_behind, "os", SimpleNamespace(scandir=listed, unlink=os.unlink, path=os.path))
+    assert left_behind.leftovers(store.location, 1, False) == [f"_delta_log/{left.name}"]
     assert not left.exists()
 
 

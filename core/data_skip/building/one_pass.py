@@ -33,7 +33,7 @@ from data_skip.store.reader import WITH_MALFORMED, header_may_move, malformed_co
 MALFORMED = "data_skip_malformed"
 Read = Callable[[Mask], dict[int, Collected]]
 _LIFTED_HERE = 64  # so many footers are read by the driver: to start tasks takes longer
-_MOST_UNREADABLE = 10  # beyond, a pass fails
+_MOST_UNREADABLE = 10  # beyond, no more are looked for
 
 
 @dataclass(frozen=True)
@@ -147,37 +147,42 @@ def _lift(listing: Listing, wanted: Mask, bindings: Sequence[Binding]) -> dict[i
 def _read_all_that_can_be(read: Read, wanted: Mask, unreadable: dict[int, str], report: IndexReport, others: bool) -> dict[int, Collected]:
     """What a pass over the wanted files finds, without those that cannot be read, as an archive that is being written.
 
-    `others`: whether there are files that were read in another way. DataSkipError where none can be read, or too many cannot: then it is
-    not the files.
+    `others`: whether there are files that were read in another way. DataSkipError where none can be read, or too many cannot, and no other
+    file of the table has a record: then it is not the files. Where some have, those that are left of too many are not tried any more.
     """
+    has_some = others or bool(report.files_current or report.files_collected)
     try:
-        found = _read_in_parts(read, wanted, unreadable)
+        found = _read_in_parts(read, wanted, unreadable, go_on=bool(report.files_current))
     except SPARK_ERRORS as error:
         advice = f"let them run the driver's, by PYSPARK_PYTHON={sys.executable}, with what is here (installed, or on PYTHONPATH); "
         hint = f"Spark's workers run another Python, or lack what it has: {advice}" if is_of_workers(error) else ""
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}{report.committed}") from error
     report.unreadable = report.unreadable or next(iter(unreadable.values()), "")
-    if len(unreadable) == wanted.sum() and not others and not report.files_collected:
+    if len(unreadable) == wanted.sum() and not has_some:
         raise DataSkipError(f"the files of {report.table} cannot be read: {report.unreadable}; {report.committed}")
     return found
 
 
-def _read_in_parts(read: Read, wanted: Mask, unreadable: dict[int, str]) -> dict[int, Collected]:
-    """A pass over the wanted files; where it fails, one over each half, and so on down to the files at fault, which are noted."""
+def _read_in_parts(read: Read, wanted: Mask, unreadable: dict[int, str], go_on: bool) -> dict[int, Collected]:
+    """A pass over the wanted files; where it fails, one over each half, and so on down to the files at fault, which are noted.
+
+    go_on: whether, of too many, those that are left are noted as well; else that is an error.
+    """
     try:
         return read(wanted)
     except SPARK_ERRORS as error:
         places = np.flatnonzero(wanted)
-        if is_cancelled(error) or is_of_workers(error) or len(unreadable) >= _MOST_UNREADABLE:
+        too_many = len(unreadable) >= _MOST_UNREADABLE
+        if is_cancelled(error) or is_of_workers(error) or (too_many and not go_on):
             raise
-        if len(places) == 1:
-            unreadable[int(places[0])] = first_line(error)
+        if len(places) == 1 or too_many:
+            unreadable.update(dict.fromkeys(places.tolist(), first_line(error)))
             return {}
     found: dict[int, Collected] = {}
     for half in np.array_split(places, 2):
         part = np.zeros(len(wanted), dtype=bool)
         part[half] = True
-        found |= _read_in_parts(read, part, unreadable)
+        found |= _read_in_parts(read, part, unreadable, go_on)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -106,6 +107,17 @@ def refresh_table(spark: SparkSession, name: str) -> None:
         raise DataSkipError(f"table {name!r} cannot be read: {first_line(error)}") from error
 
 
+def location_of(spark: SparkSession, jvm: Jvm, name: str) -> str | None:
+    """Where the catalog says that the files of a table lie, as a root is written; nothing is listed. None where it does not say."""
+    try:
+        rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+    except SPARK_ERRORS:
+        return None
+    about = itertools.dropwhile(lambda row: row.col_name != "# Detailed Table Information", rows)
+    location = next((row.data_type for row in about if row.col_name == "Location"), None)
+    return None if location is None else qualified(jvm, location)
+
+
 def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
     """The table as it is now: with a listing of its own. DataSkipError where Spark cannot read it."""
     try:
@@ -134,6 +146,11 @@ def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:
         raise DataSkipError("mergeSchema=true finds columns by reading all files; to read the files of the index give schema=...")
 
 
+def is_recursive(source: TableSource) -> bool:
+    """Whether files are read that lie in folders that are no partitions."""
+    return any(option.lower() == "recursivefilelookup" and str(value).lower() == "true" for option, value in source.options.items())
+
+
 def frame_of_one(spark: SparkSession, jvm: Jvm, source: TableSource, root: str, snapshot: Snapshot) -> DataFrame:
     """One listed file of the table of a path, with the columns of its folders: nothing is listed. DataSkipError where there is none."""
     summarised = source.schema is None and _format(spark, source) in AS_PARQUET
@@ -145,8 +162,7 @@ def frame_of_one(spark: SparkSession, jvm: Jvm, source: TableSource, root: str, 
         raise DataSkipError(
             f"{source.name!r} has a summary of its columns ({' or '.join(SUMMARIES)}); to read the files of the index give schema=..."
         )
-    recursive = any(option.lower() == "recursivefilelookup" and str(value).lower() == "true" for option, value in source.options.items())
-    if (file := snapshot.first(recursive)) is None:
+    if (file := snapshot.first(is_recursive(source))) is None:
         raise DataSkipError(f"{source.name} has no files with rows, by its index; refresh() brings that up to date")
     options = {"basePath": unquote(root), "__globPaths__": "false", **source.options}
     try:

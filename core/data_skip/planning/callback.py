@@ -8,6 +8,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 from urllib.parse import unquote
@@ -57,8 +58,8 @@ class Callback:
         "indexed", java those of a query's scans that will stay as they are, as no index may serve them, or nothing is known of their rows
         (SkippingRule.Left): JSON, of each scan what is known of its table's indexes (Indexed); null where there are none.
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
-        "snapshot", java a SnapshotFileIndex, told the root of its table, the contract, and the table of the catalog of whose partitions it
-        is, a line each: the id and the version of the last snapshot, which the JVM then knows, a line each; "" and why there is none.
+        "snapshot", java a SnapshotFileIndex, told the root of its table, the contract, and what of it is read (SnapshotTable.part), a
+        line each: the id and the version of the last snapshot, which the JVM then knows, a line each; "" and why there is none.
         "explain", java a SkippingFileIndex: its clause, for people.
         """
         catalog = self._catalog
@@ -136,9 +137,9 @@ def _explained(scan: Scan, catalog: Catalog) -> str:
 
 
 def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:
-    root, contract, partitions_of = told.split("\n", 2)
+    root, contract, part = told.split("\n", 2)
     try:
-        bounded = catalog.bounded.get((root, contract, partitions_of))
+        bounded = catalog.bounded.get((root, contract, part))
         if bounded is not None:
             bounded.bring_up_to_date()
         snapshot = catalog.store(root).snapshot()
@@ -173,8 +174,9 @@ def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callab
             return f"no index at {root}" if snapshot is None else why
         if (seconds := seconds_of(contract)) is not None:
             name = told["table"] or unquote(root)
-            bounded = catalog.bounded.setdefault((root, contract, told["partitions_of"]), Bounded(seconds))
-            bounded.refreshed_by(name, lambda: refresh(name, root))
+            bounded = catalog.bounded.setdefault((root, contract, told["part"]), Bounded(seconds))
+            for known_as in [name] if told["part"] else [name, unquote(root)]:  # the second once the table has another name
+                bounded.refreshed_by(known_as, partial(refresh, known_as, root))
             bounded.bring_up_to_date()
     except DataSkipError as error:
         return str(error)

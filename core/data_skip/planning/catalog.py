@@ -66,7 +66,7 @@ class Catalog:
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
         self.knowledge = _know(self._modules)
         self._stores: dict[str, Places] = {}
-        # By the root of a table, the contract, and the table of the catalog whose partitions alone are refreshed; "" for all of the folder.
+        # By the root of a table, the contract, and what is read, and so refreshed, of the folder: as of SnapshotTable.part in Java.
         self.bounded: dict[tuple[str, str, str], Bounded] = {}
 
     def learn(self, index: Index) -> None:

@@ -188,6 +188,9 @@ public final class Shim {
   /** A DataFrame of a table of the catalog, over the files of the last version of its index. IllegalStateException that says why not. */
   public Object snapshotOfCatalog(LogicalPlan analyzed, String contract, BiFunction python) {
     LogicalRelation old = Plans.onlyRelation(analyzed);
+    if (old == null || !(old.relation() instanceof HadoopFsRelation)) {
+      throw new IllegalStateException("it is no table of files by now, but a view, or another system's");
+    }
     org.apache.spark.sql.SparkSession session = ((HadoopFsRelation) old.relation()).sparkSession();
     LogicalRelation scan = Plans.withLocation(old, new Contracts(python).files(old, contract, null));
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows((org.apache.spark.sql.classic.SparkSession) session, replace(analyzed, old, scan));

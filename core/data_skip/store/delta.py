@@ -270,12 +270,12 @@ class DeltaStore(DeltaReader):
 
     def _hours_behind(self, version: int) -> int:
         """By how many hours, rounded up, the clock of the store is behind this one's, by which deltalake tells ages: 0 but for a minute."""
-        name = f"_delta_log/{version:020}.json"
         if self._is_local:
-            written = os.stat(f"{self.location}/{name}").st_mtime
+            with TemporaryFile(dir=self.location) as file:
+                written = os.fstat(file.fileno()).st_mtime
         else:
             store = fs.PyFileSystem(DeltaStorageHandler(self.location, self._options))
-            written = float(store.get_file_info(name).mtime.timestamp())
+            written = float(store.get_file_info(f"_delta_log/{version:020}.json").mtime.timestamp())
         behind = time.time() - written
         return ceil(behind / 3600) if behind > _CLOCKS_APART else 0
 

@@ -87,7 +87,7 @@ def _read(text: bytes) -> _Said:
         time.astimezone()  # as people are shown it: it may be beyond the last year there
     rewrites = removes or str(info.get("operationParameters", {}).get("mode")) == "Overwrite"
     operation = str(info.get("operation", ""))
-    if operation == "WRITE" and declared is None and not (adds or removes):
+    if operation == "WRITE" and declared is None and not (adds or rewrites):
         operation = "VACUUM"  # DeltaStore.vacuum begins so
     return _Said(operation, rewrites, rows, declared, time, str(info.get("data_skip.commit", "")))
 

@@ -131,12 +131,12 @@ public final class SnapshotFileIndex implements FileIndex {
     }
   }
 
-  /** The last version of the index; all scans of a query are given the same one, whatever is refreshed meanwhile. */
+  /** The last version of the index; all scans of a query that read the same part are given the same one, whatever is refreshed meanwhile. */
   private Named named() {
     String query = query();
     Map known = query == null ? given : KnownFiles.givenTo(query);
     if (known == null) return asked();
-    String key = System.identityHashCode(table.session) + " " + table.contract + " " + table.uri;
+    String key = System.identityHashCode(table.session) + " " + table.contract + " " + table.uri + " " + table.part();
     if (!known.containsKey(key)) known.putIfAbsent(key, asked());
     return (Named) known.get(key);
   }
@@ -144,7 +144,7 @@ public final class SnapshotFileIndex implements FileIndex {
   private Named asked() {
     for (int i = 0; i < TRIES; i++) {
       Connection.answersAtOnce();
-      String said = (String) python.apply("snapshot\n" + table.uri + "\n" + table.contract + "\n" + table.partitionsOf(), this);
+      String said = (String) python.apply("snapshot\n" + table.uri + "\n" + table.contract + "\n" + table.part(), this);
       if (said == null) said = "\ndata-skip was disabled in this session";
       String[] parts = said.split("\n", 2);
       if (parts[0].isEmpty()) {

@@ -7,6 +7,7 @@ import org.apache.spark.sql.classic.SparkSession;
 /** A table that is read by the files of its index, and how it was asked for. */
 public final class SnapshotTable {
   private static final String TIME_ZONE = "timeZone";
+  private static final String RECURSIVE = "recursiveFileLookup";
 
   public final SparkSession session;
   public final String uri;
@@ -33,9 +34,11 @@ public final class SnapshotTable {
     this.asMade = parameters.contains(TIME_ZONE) ? parameters : (scala.collection.immutable.Map) parameters.updated(TIME_ZONE, zone);
   }
 
-  /** The table of the catalog whose partitions alone are read; "" where that are all of the folder. */
-  public String partitionsOf() {
-    return catalog == null ? "" : catalog.identifier().quotedString();
+  /** What is read of the folder: "" of a path, "recursive" with files in folders that are no partitions; of a table of the catalog, whose partitions alone are, its name. */
+  public String part() {
+    if (catalog != null) return catalog.identifier().quotedString();
+    scala.Option recursive = parameters.get(RECURSIVE); // in any letters: Spark keeps options so
+    return recursive.isDefined() && Boolean.parseBoolean((String) recursive.get()) ? "recursive" : "";
   }
 
   public static Path path(String uri) {

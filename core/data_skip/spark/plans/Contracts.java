@@ -133,7 +133,7 @@ public final class Contracts {
     told.put("root", root);
     told.put("contract", contract);
     told.put("table", name);
-    told.put("partitions_of", table.partitionsOf());
+    told.put("part", table.part());
     told.put("decide_seconds", new Double(UserSettings.decideSeconds(session.sessionState().conf())));
     String why = (String) python.apply("follow\n" + Plans.json(told), this);
     if (why == null || !why.isEmpty()) throw new IllegalStateException(why == null ? "data-skip was disabled in this session" : why);
