@@ -156,3 +156,12 @@ def test_a_compaction_of_an_index_without_indexes_is_told_as_one(lake: Lake) -> 
     table.drop_index(MinMax("x"))
     table.compact()
     assert [step.action for step in table.history()][2:] in (["dropped"], ["dropped", "compacted"])
+
+
+def test_files_that_stand_for_themselves_beside_others_of_a_partition(parted: Lake) -> None:
+    """Spark reads a file whose name begins with `_` where that has a `=`: it hid all others of its folder, or they hid it."""
+    for name in ("_c=1", "_c=2", "_c"):
+        parted.file(f"p=2/{name}.parquet", {"x": [int(name[-1]) + 2 if "=" in name else 9]})
+    table = parted.skipping.table("all_parts")
+    table.refresh()
+    assert xs(table.read("listing")) == xs(table.read("snapshot")) == xs(table.read("bounded(5)")) == [1, 2, 3, 4]

@@ -1,6 +1,7 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -59,7 +60,12 @@ public final class SnapshotVersion {
   /** The folders of a table that are partitions of it. */
   public InMemoryFileIndex partitions(SnapshotTable table, PartitionSpec spec) {
     Map inside = new HashMap();
-    for (int i = 0; i < standing.length; i++) inside.put(standing[i].getPath().getParent(), new FileStatus[] {standing[i]});
+    for (int i = 0; i < standing.length; i++) { // one of a folder, or several: a file stands for itself whose name may say that it is no data
+      FileStatus[] others = (FileStatus[]) inside.get(standing[i].getPath().getParent());
+      FileStatus[] all = others == null ? new FileStatus[1] : (FileStatus[]) Arrays.copyOf(others, others.length + 1);
+      all[all.length - 1] = standing[i];
+      inside.put(standing[i].getPath().getParent(), all);
+    }
     List roots = new ArrayList();
     scala.collection.Iterator partitions = spec.partitions().iterator();
     while (partitions.hasNext()) roots.add(((PartitionPath) partitions.next()).path());
