@@ -132,7 +132,8 @@ class Table:
     def read(self, freshness: str = "listing") -> DataFrame:
         """The table as a DataFrame, by one of these contracts, which reports and EXPLAIN name.
 
-        "listing": Spark lists the files, as in `spark.read`; one is skipped only in exactly the version that the index knows.
+        "listing": as `spark.read` does, which lists the files unless a setting or a property of the table asks for another contract; one is
+        skipped only in exactly the version that the index knows.
         "snapshot": the files are those of the index's last version, and nothing is listed: a query sees new files after `refresh()`. Of
         those that it reads, one that has changed since is read as it is, and one that is gone is an error, which names it. All scans of a
         query read one version, unless they read other parts of a folder, as by its path and by a table of the catalog that has partitions.

@@ -146,6 +146,10 @@ def test_files_that_cannot_be_read_keep_no_refresh_from_what_else_is_new(lake: L
     lake.file("p=1/4.parquet", {"x": [4]})
     passes()
     assert xs(bounded) == [2, 3, 4]
+    for path in (lake.folder / "p=1").iterdir():
+        path.unlink()
+    lake.file("p=1/5.parquet", {"x": [5]})
+    assert table.refresh().files_collected == 1
     refreshed = table.ensure_index(MinMax("x")).refreshed
     assert refreshed is not None and refreshed.files_unreadable == broken
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -81,7 +82,8 @@ def collect_files(
 
     def read(files: Mask, of: Sequence[Binding], others: bool) -> dict[int, Collected]:
         others = others or to_come
-        return _read_all_that_can_be(lambda chosen: _read(target, state, listing, chosen, of, report), files, unreadable, report, others)
+        found = partial(_read, target, state, listing, bindings=of, report=report)
+        return _read_all_that_can_be(found, files, unreadable, report, others, go_on=not target.new)
 
     direct_ones = set(asked.indexes)
     places, others = ([i for i, one in enumerate(bindings) if (one.index in direct_ones) is direct_] for direct_ in (True, False))
@@ -144,21 +146,22 @@ def _lift(listing: Listing, wanted: Mask, bindings: Sequence[Binding]) -> dict[i
     return lift(uris, {binding.index: binding.definition for binding in bindings})
 
 
-def _read_all_that_can_be(read: Read, wanted: Mask, unreadable: dict[int, str], report: IndexReport, others: bool) -> dict[int, Collected]:
+def _read_all_that_can_be(
+    read: Read, wanted: Mask, unreadable: dict[int, str], report: IndexReport, others: bool, go_on: bool
+) -> dict[int, Collected]:
     """What a pass over the wanted files finds, without those that cannot be read, as an archive that is being written.
 
-    `others`: whether there are files that were read in another way. DataSkipError where none can be read, or too many cannot, and no other
-    file of the table has a record: then it is not the files. Where some have, those that are left of too many are not tried any more.
+    `others`: whether there are files that were read in another way. go_on: of indexes that other files have records of already: it may be
+    the files, whatever happens. Else DataSkipError where none can be read, or too many cannot.
     """
-    has_some = others or bool(report.files_current or report.files_collected)
     try:
-        found = _read_in_parts(read, wanted, unreadable, go_on=bool(report.files_current))
+        found = _read_in_parts(read, wanted, unreadable, go_on)
     except SPARK_ERRORS as error:
         advice = f"let them run the driver's, by PYSPARK_PYTHON={sys.executable}, with what is here (installed, or on PYTHONPATH); "
         hint = f"Spark's workers run another Python, or lack what it has: {advice}" if is_of_workers(error) else ""
         raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}{report.committed}") from error
     report.unreadable = report.unreadable or next(iter(unreadable.values()), "")
-    if len(unreadable) == wanted.sum() and not has_some:
+    if len(unreadable) == wanted.sum() and not (others or go_on or report.files_collected):
         raise DataSkipError(f"the files of {report.table} cannot be read: {report.unreadable}; {report.committed}")
     return found
 
