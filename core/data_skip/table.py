@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -440,8 +441,8 @@ class Table:
         target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below, refuse)
         return index_files(target, state, bindings, current or set(), files_per_commit, progress)
 
-    def _files_below(self) -> set[FileKey]:
-        return files_below(self._spark, self._jvm, self.root)
+    def _files_below(self, asked: AbstractSet[FileKey]) -> set[FileKey]:
+        return files_below(self._spark, self._jvm, self.root, asked)
 
     def _snapshot(self) -> Snapshot | None:
         self._store.look_again()

@@ -169,3 +169,20 @@ def test_files_that_stand_for_themselves_beside_others_of_a_partition(parted: La
     table = parted.skipping.table("all_parts")
     table.refresh()
     assert xs(table.read("listing")) == xs(table.read("snapshot")) == xs(table.read("bounded(5)")) == [1, 2, 3, 4]
+
+
+def test_partitions_in_folders_that_spark_does_not_list(parted: Lake) -> None:
+    """A refresh of the folder took their files for gone, and who reads the folder by the files of the index was given them."""
+    parted.file("_v2/p=1/c.parquet", {"x": [3]})
+    hidden = parted.file(".v3/p=2/d.parquet", {"x": [4]})
+    for part, folder in {1: "_v2/p=1", 2: ".v3/p=2"}.items():
+        parted.spark.sql(f"ALTER TABLE all_parts PARTITION (p={part}) SET LOCATION '{parted.folder}/{folder}'")
+    by_name, by_path = parted.skipping.table("all_parts"), parted.table()
+    by_name.refresh()
+    for _ in range(2):
+        assert xs(by_name.read("snapshot").select("x")) == [3, 4]
+        assert xs(by_path.read("snapshot").select("x")) == [1, 2]
+        by_path.refresh()
+    hidden.unlink()
+    by_path.refresh()
+    assert xs(by_name.read("snapshot").select("x")) == [3]

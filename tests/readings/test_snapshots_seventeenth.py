@@ -237,9 +237,9 @@ def test_a_file_that_is_back_again_and_again() -> None:
     known: dict[FileKey, int] = {}
     for generation in range(6):
         listed = {file} if generation % 2 == 0 else set()
-        assert changes(known, listed, lambda listed=listed: listed) == {file: generation}
+        assert changes(known, listed, lambda _, listed=listed: listed) == {file: generation}
         known[file] = generation
-        assert changes(known, listed, lambda listed=listed: listed) == {}
+        assert changes(known, listed, lambda _, listed=listed: listed) == {}
 
 
 @pytest.mark.parametrize("run", [lambda frame: frame.rdd.count(), lambda frame: len(frame.collect())])

@@ -16,6 +16,7 @@ from data_skip.building.collect import COUNT, FILE, TOLD, Collected, collect, ex
 from data_skip.building.direct_values import column_of, values_told
 from data_skip.building.doubts import fields_held, forget_lacking, undated
 from data_skip.building.file_records import Part, Wanted
+from data_skip.building.generations import Below
 from data_skip.building.grouped import Pass, grouped, passes
 from data_skip.building.index_report import IndexReport
 from data_skip.building.lifting import lift
@@ -42,7 +43,7 @@ class Target:
     """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
 
     known: the generation of each file version that the index had in its `version`, None where there was none; lists: whether it said which
-    files are gone. below: all files below the table's root, whoever reads them. refuse: an error where a version has what may not be there
+    files are gone. below: as of `changes`. refuse: an error where a version has what may not be there
     when new indexes are made.
     """
 
@@ -53,7 +54,7 @@ class Target:
     known: Mapping[FileKey, int]
     version: int | None
     lists: bool
-    below: Callable[[], set[FileKey]]
+    below: Below
     refuse: Callable[[Snapshot], None]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
@@ -18,7 +19,7 @@ from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
 from data_skip.store import FileKey, Snapshot
 from data_skip.store.definition import Definition
-from data_skip.store.paths import SUMMARIES
+from data_skip.store.paths import HIDDEN, SUMMARIES
 from data_skip.store.reader import AS_PARQUET, BY_POSITION, SUPPORTED_FORMATS, may_lead_elsewhere
 
 _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")
@@ -219,14 +220,18 @@ def _keys(listing: Listing, root: str) -> list[FileKey | None]:
     return [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
 
 
-def files_below(spark: SparkSession, jvm: Jvm, root: str) -> set[FileKey]:
+def files_below(spark: SparkSession, jvm: Jvm, root: str, asked: AbstractSet[FileKey]) -> set[FileKey]:
     """The identity of each file below a root: of those, too, that the options, the catalog or the partitions of a table leave out.
 
-    DataSkipError where Spark cannot list them.
+    asked: file versions; those of them that lie in folders that Spark does not list, where a partition of a catalog may be, are looked for
+    one by one. DataSkipError where Spark cannot list them.
     """
     options = {"recursiveFileLookup": "true", "__globPaths__": "false"}  # the second: a name with brackets is a name
     state = state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))  # which lists them
-    return {key for key in state.list()[1] if key is not None} | state.beside()
+    found = {key for key in state.list()[1] if key is not None} | state.beside()
+    hidden = [key for key in asked - found if HIDDEN.search(key.path)]
+    now = jvm.files_now(root, [key.path for key in hidden])
+    return found | {key for key, identity in zip(hidden, now, strict=True) if identity == (key.size, key.modification_time)}
 
 
 def root_of(spark: SparkSession, jvm: Jvm, source: TableSource, snapshot: Snapshot | None) -> str:

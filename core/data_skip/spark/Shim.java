@@ -274,6 +274,20 @@ public final class Shim {
     return false;
   }
 
+  /** The size and the modification time of each of some files below a root, whose paths are a line each: of each a line, empty where it is gone. */
+  public String filesNow(org.apache.spark.sql.classic.SparkSession session, String root, String paths) throws java.io.IOException {
+    String[] each = paths.split("\n");
+    List asked = new ArrayList();
+    for (int i = 0; i < each.length; i++) asked.add(SnapshotTable.path(root + "/" + each[i]));
+    FileStatus[] found = FilesNow.of(asked, session.sessionState().newHadoopConf());
+    StringBuilder result = new StringBuilder();
+    for (int i = 0; i < found.length; i++) {
+      if (i > 0) result.append('\n');
+      if (found[i] != null) result.append(found[i].getLen()).append(' ').append(found[i].getModificationTime());
+    }
+    return result.toString();
+  }
+
   /** The lines of those files of a listing that are to be read, as they lie, in a column `line`, and each file's place in `number`. */
   public Object lines(LogicalPlan analyzed, Listing listing, String line, String number, String encoding, String part) {
     LogicalRelation old = Plans.onlyRelation(analyzed);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -107,6 +107,11 @@ class Jvm:
     def holds_any(self, folder: str, *names: str) -> bool:
         """Whether a folder, a URI, holds one of some files."""
         return bool(self._shim.holdsAny(self._session, folder, " ".join(names)))
+
+    def files_now(self, root: str, paths: Sequence[str]) -> list[tuple[int, int] | None]:
+        """The size and the modification time of each of some files below a root, by paths as of an index; None where it is gone."""
+        told = str(self._shim.filesNow(self._session, root, "\n".join(paths))).split("\n") if paths else []
+        return [(int(size), int(time)) if size else None for size, _, time in (one.partition(" ") for one in told)]
 
     def of_snapshot(self, frame: DataFrame, root: str, contract: str, schema: StructType | str | None) -> DataFrame:
         """A DataFrame of one file of the table at a root, over all files of the last version of its index.

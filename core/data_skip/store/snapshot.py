@@ -26,7 +26,7 @@ from data_skip.store.layout import ADVICE, BASE, FileKey, StoreError, declared, 
 from data_skip.store.memory import MEMORY
 from data_skip.store.object_place import Asked, Late
 from data_skip.store.parts import Fields, Part, Rows, merged
-from data_skip.store.paths import SUMMARY, any_has, has_summary, refuse_values, texts
+from data_skip.store.paths import SUMMARY, any_has, has_summary, refuse_values, texts, without_hidden
 from data_skip.store.row_groups import RowGroups
 from data_skip.store.sizes import likely_bytes, most_bytes, refuse_large
 from data_skip.store.storage_options import StorageOptions
@@ -117,6 +117,7 @@ class Snapshot:
         paths, there = self.keys()["path"], self.listed & (self.sizes > 0)
         if not there.all():
             paths = paths.filter(pa.array(there))
+        paths = without_hidden(paths)
         if self.has_summary:
             paths = paths.filter(pc.invert(pc.match_substring_regex(paths, SUMMARY)))
         partitioned = any(any_has(part, b"=") and pc.any(pc.match_substring_regex(part, "=.*/")).as_py() for part in paths.chunks)

@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.PartitionPath;
 import org.apache.spark.sql.execution.datasources.PartitionSpec;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.HadoopFSUtils$;
 
 /** One version of the index of a table: of each folder its files. */
 public final class SnapshotVersion {
@@ -29,7 +30,7 @@ public final class SnapshotVersion {
     this.id = id;
     this.number = number;
     this.known = known;
-    this.files = known.byFolder();
+    this.files = table.catalog == null ? listed(known, table.uri) : known.byFolder();
     this.standing = new FileStatus[files.length];
     for (int i = 0; i < files.length; i++) {
       Path first = SnapshotTable.path(known.uri(files[i][0]));
@@ -55,6 +56,19 @@ public final class SnapshotVersion {
     }
     throw new IllegalStateException("the folders of " + table.uri + " have the partition columns " + now
         + " by version " + number + " of its index, and had " + before.simpleString() + " when it was read; read it anew");
+  }
+
+  /** Of the folders that Spark lists: in others there may be partitions that a catalog knows. */
+  private static int[][] listed(KnownFiles known, String root) {
+    List result = new ArrayList();
+    int[][] all = known.byFolder();
+    for (int i = 0; i < all.length; i++) {
+      String[] names = known.uri(all[i][0]).substring(root.length() + 1).split("/");
+      boolean hidden = false;
+      for (int j = 0; j < names.length - 1; j++) hidden |= HadoopFSUtils$.MODULE$.shouldFilterOutPathName(names[j]);
+      if (!hidden) result.add(all[i]);
+    }
+    return (int[][]) result.toArray(new int[0][]);
   }
 
   /** The folders of a table that are partitions of it. */
