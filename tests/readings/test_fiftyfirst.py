@@ -131,9 +131,13 @@ def test_a_function_that_is_registered_anew_while_a_table_is_indexed(lake: Lake,
 
 def test_the_session_of_the_user_is_the_one_that_goes_on(lake: Lake) -> None:
     lake.file("a.parquet", {"x": [1]})
+
+    def of_rdd() -> object:
+        return lake.spark.sparkContext.parallelize([(1,)]).toDF(["x"]).sparkSession
+
+    before = of_rdd()
     lake.index(MinMax("x"))
-    frame = lake.spark.sparkContext.parallelize([(1,)]).toDF(["x"])
-    assert frame.sparkSession is lake.spark
+    assert of_rdd() is before
 
 
 @pytest.mark.parametrize("index", [Prefix("s"), MetricDistance("s")])
