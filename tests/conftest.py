@@ -40,6 +40,7 @@ SPARK_VERSION = (
     "indexes/test_bloom_lifting",
     "indexes/test_python_functions",
     "joins/test_joins",
+    "readings/test_fiftythird",
     "readings/test_readers",
     "readings/test_where_indexes_lie",
     "test_cancelling",

@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.FileSourceOptions;
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap$;
 import org.apache.spark.sql.execution.datasources.FileStatusCache;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.PartitionPath;
@@ -30,7 +32,7 @@ public final class SnapshotVersion {
     this.id = id;
     this.number = number;
     this.known = known;
-    this.files = table.catalog == null ? listed(known, table.uri) : known.byFolder();
+    this.files = table.catalog == null ? listed(known, table) : known.byFolder();
     this.standing = new FileStatus[files.length];
     for (int i = 0; i < files.length; i++) {
       Path first = SnapshotTable.path(known.uri(files[i][0]));
@@ -59,16 +61,36 @@ public final class SnapshotVersion {
   }
 
   /** Of the folders that Spark lists: in others there may be partitions that a catalog knows. */
-  private static int[][] listed(KnownFiles known, String root) {
+  private static int[][] listed(KnownFiles known, SnapshotTable table) {
     List result = new ArrayList();
     int[][] all = known.byFolder();
     for (int i = 0; i < all.length; i++) {
-      String[] names = known.uri(all[i][0]).substring(root.length() + 1).split("/");
+      String[] names = known.uri(all[i][0]).substring(table.uri.length() + 1).split("/");
       boolean hidden = false;
-      for (int j = 0; j < names.length - 1; j++) hidden |= HadoopFSUtils$.MODULE$.shouldFilterOutPathName(names[j]);
+      for (int j = 0; j < names.length - 1; j++) hidden |= (names[j].startsWith("_") || names[j].startsWith(".")) && isHidden(names[j], table);
       if (!hidden) result.add(all[i]);
     }
     return (int[][]) result.toArray(new int[0][]);
+  }
+
+  /** Whether Spark leaves out what has a name, which it knows by itself up to 4.2, and is told by the options of a table from then on. */
+  private static boolean isHidden(String name, SnapshotTable table) {
+    try {
+      java.lang.reflect.Method[] methods = HadoopFSUtils$.class.getMethods();
+      for (int i = 0; i < methods.length; i++) {
+        if (!methods[i].getName().equals("shouldFilterOutPathName")) continue;
+        Object[] told = methods[i].getParameterTypes().length == 1 ? new Object[] {name} : new Object[] {name, ignored(table)};
+        return ((Boolean) methods[i].invoke(HadoopFSUtils$.MODULE$, told)).booleanValue();
+      }
+    } catch (ReflectiveOperationException unknown) {
+      return false;
+    }
+    return false;
+  }
+
+  private static Object ignored(SnapshotTable table) throws ReflectiveOperationException {
+    FileSourceOptions options = new FileSourceOptions(CaseInsensitiveMap$.MODULE$.apply(table.parameters));
+    return FileSourceOptions.class.getMethod("ignoredPathSegmentRegexPattern", new Class[0]).invoke(options, new Object[0]);
   }
 
   /** The folders of a table that are partitions of it. */
