@@ -263,7 +263,7 @@ def test_a_store_that_refuses_to_tell_is_an_error_of_ours(lake: Lake, monkeypatc
 
     lake.file("a.parquet", {"x": [1]})
     table = lake.index(MinMax("x"))
-    monkeypatch.setattr(table._jvm, "holds_any", refused)
+    monkeypatch.setattr(table._jvm, "files_now", refused)
     with pytest.raises(DataSkipError, match="cannot be read: AccessDenied"):
         table.read("snapshot")
 

@@ -43,8 +43,7 @@ class Target:
     """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
 
     known: the generation of each file version that the index had in its `version`, None where there was none; lists: whether it said which
-    files are gone. below: as of `changes`. refuse: an error where a version has what may not be there
-    when new indexes are made.
+    files are gone. below: as of `changes`. refuse: an error where a version has what may not be there when new indexes are made.
     """
 
     name: str

@@ -156,7 +156,7 @@ def frame_of_one(spark: SparkSession, jvm: Jvm, source: TableSource, root: str, 
     """One listed file of the table of a path, with the columns of its folders: nothing is listed. DataSkipError where there is none."""
     summarised = source.schema is None and _format(spark, source) in AS_PARQUET
     try:
-        has_summary = summarised and (snapshot.has_summary or jvm.holds_any(root, *SUMMARIES))
+        has_summary = summarised and (snapshot.has_summary or any(jvm.files_now(root, SUMMARIES)))
     except SPARK_ERRORS as error:
         raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}") from error
     if has_summary:

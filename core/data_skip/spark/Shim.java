@@ -264,16 +264,6 @@ public final class Shim {
     return Connection.text(FilesNow.contents(uri, files.split("\n"), session.sessionState().newHadoopConf()));
   }
 
-  /** Whether a folder holds one of some files. */
-  public boolean holdsAny(org.apache.spark.sql.classic.SparkSession session, String folder, String names) throws java.io.IOException {
-    String[] each = names.split(" ");
-    List paths = new ArrayList();
-    for (int i = 0; i < each.length; i++) paths.add(new Path(new Path(java.net.URI.create(folder)), each[i]));
-    FileStatus[] found = FilesNow.of(paths, session.sessionState().newHadoopConf());
-    for (int i = 0; i < found.length; i++) if (found[i] != null) return true;
-    return false;
-  }
-
   /** The size and the modification time of each of some files below a root, whose paths are a line each: of each a line, empty where it is gone. */
   public String filesNow(org.apache.spark.sql.classic.SparkSession session, String root, String paths) throws java.io.IOException {
     String[] each = paths.split("\n");

@@ -104,10 +104,6 @@ class Jvm:
         """What a FileFormat of the JVM is called in descriptions of scans: "parquet", or the class of one that Spark does not bring."""
         return str(self._shim.formatName(file_format))
 
-    def holds_any(self, folder: str, *names: str) -> bool:
-        """Whether a folder, a URI, holds one of some files."""
-        return bool(self._shim.holdsAny(self._session, folder, " ".join(names)))
-
     def files_now(self, root: str, paths: Sequence[str]) -> list[tuple[int, int] | None]:
         """The size and the modification time of each of some files below a root, by paths as of an index; None where it is gone."""
         told = str(self._shim.filesNow(self._session, root, "\n".join(paths))).split("\n") if paths else []

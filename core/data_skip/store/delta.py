@@ -378,6 +378,7 @@ class DeltaStore(DeltaReader):
         return os.path.exists(f"{self.location}/_delta_log/{version:020}.json") or not self._is_still(target)
 
     def _is_still(self, target: DeltaTable) -> bool:
+        """Whether the table at its place has the identity of one that was there before."""
         try:
             return bool(self._opened().metadata().id == target.metadata().id)
         except (DeltaError, ValueError):
