@@ -26,7 +26,7 @@ def refuse_values(keys: pa.Table, generations: npt.NDArray[np.int64]) -> None:
         outside = paths.filter(pc.match_substring_regex(paths, _OUTSIDE))
         if len(outside):
             raise ValueError(f"it has a record of {outside[0].as_py()!r}, which is no path below the root of a table")
-    if len(sizes) and (sizes.min() < 0 or sizes.astype(float).sum() > _MOST_NUMBER):
+    if len(sizes) and (sizes.min() < 0 or sizes.sum(dtype=float) > _MOST_NUMBER):
         raise ValueError(f"it has a record of a file of {sizes.min():,} to {sizes.max():,} bytes")
     if len(generations) and (generations.min() < 0 or generations.max() > _MOST_NUMBER):
         raise ValueError(f"it has a file version of generation {generations.min():,} or {generations.max():,}")
