@@ -171,11 +171,12 @@ def test_files_that_stand_for_themselves_beside_others_of_a_partition(parted: La
     assert xs(table.read("listing")) == xs(table.read("snapshot")) == xs(table.read("bounded(5)")) == [1, 2, 3, 4]
 
 
-def test_partitions_in_folders_that_spark_does_not_list(parted: Lake) -> None:
+@pytest.mark.parametrize("folders", [("_v2/p=1", ".v3/p=2"), ("p=1._COPYING_", "v._COPYING_/p=2")])
+def test_partitions_in_folders_that_spark_does_not_list(parted: Lake, folders: tuple[str, str]) -> None:
     """A refresh of the folder took their files for gone, and who reads the folder by the files of the index was given them."""
-    parted.file("_v2/p=1/c.parquet", {"x": [3]})
-    hidden = parted.file(".v3/p=2/d.parquet", {"x": [4]})
-    for part, folder in {1: "_v2/p=1", 2: ".v3/p=2"}.items():
+    parted.file(f"{folders[0]}/c.parquet", {"x": [3]})
+    hidden = parted.file(f"{folders[1]}/d.parquet", {"x": [4]})
+    for part, folder in enumerate(folders, 1):
         parted.spark.sql(f"ALTER TABLE all_parts PARTITION (p={part}) SET LOCATION '{parted.folder}/{folder}'")
     by_name, by_path = parted.skipping.table("all_parts"), parted.table()
     by_name.refresh()

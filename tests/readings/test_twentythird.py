@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -18,7 +19,7 @@ from deltalake import DeltaTable
 
 from data_skip import DataSkipError, MinMax
 from data_skip.building.remote_files import RemoteFiles
-from data_skip.store import FileKey, guard
+from data_skip.store import DeltaStore, FileKey, guard
 from data_skip.store.commit import Commit, retried
 from data_skip.store.definition import Definition
 from data_skip.store.layout import definition_field
@@ -47,6 +48,18 @@ def test_an_empty_checkpoint_does_no_harm(forged: Forged) -> None:
     """As of a machine that lost its power."""
     (forged.log / f"{1:020}.checkpoint.parquet").touch()
     assert forged.read() is not None
+
+
+def test_an_empty_checkpoint_has_no_commits_cleaned_up(forged: Forged) -> None:
+    """deltalake deletes old commits before any checkpoint, whatever is in it: then nothing tells what is in the index."""
+    for name in "bcd":
+        forged.add(FileKey(name, 10, 1))
+    (forged.log / f"{3:020}.checkpoint.parquet").touch()
+    for file in forged.log.iterdir():
+        os.utime(file, (time.time() - 40 * 86400,) * 2)
+    forged.add(FileKey("e", 10, 1))
+    assert DeltaStore(forged.store.uri).snapshot().count == 5
+    assert (forged.log / f"{0:020}.json").exists()
 
 
 @pytest.mark.parametrize("where", ["elsewhere", "up", "file:", "inside"])

@@ -46,7 +46,7 @@ from data_skip.store.definition import Definition, another_reader
 from data_skip.store.guard import MOST_COMMIT, MOST_LOG, is_part, refuse_links, refuse_parts
 from data_skip.store.history import Step, steps
 from data_skip.store.layout import ADVICE, BASE, DEFINITION, KEYS, OF_TABLE, FileKey, StoreError, declared, defined, number_of, said
-from data_skip.store.left_behind import leftovers, take_back
+from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, take_back
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.snapshot import Snapshot
@@ -397,6 +397,8 @@ class DeltaStore(DeltaReader):
         def once() -> None:
             self._place.written()
             try:
+                if self._is_local:
+                    delete_empty_checkpoints(self.location)
                 write(commit)
             finally:
                 self._place.written()

@@ -1,4 +1,5 @@
-"""What a writer of a local index leaves behind that was killed, or in whose index's place there was another one when it was done."""
+"""What a writer of a local index leaves behind that was killed, with the machine or alone, or in whose index's place there was another one
+when it was done."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 from data_skip.store.guard import LOG, MOST_COMMIT, is_part
 
 _UNFINISHED = re.compile(r"([^#]+\.(parquet|json)|_last_checkpoint)#[0-9]+")  # what deltalake writes, while it does
+_CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.parquet")
 _VERSION = re.compile(r"([0-9]{20})\..+")
 
 
@@ -32,6 +34,18 @@ def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
                             os.unlink(entry.path)
                         found.append(os.path.relpath(entry.path, location))
     return found
+
+
+def delete_empty_checkpoints(location: str) -> None:
+    """Deletes what is left of checkpoints where the machine lost its power: whoever reads the log passes over them.
+
+    deltalake, when it has written, would delete the commits that are older than one of them and than thirty days (delta-rs,
+    protocol/checkpoints.rs, cleanup_expired_logs_for). While a checkpoint is being written, its file has another name.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(f"{location}/{LOG}") as entries:
+        for entry in entries:
+            if _CHECKPOINT.fullmatch(entry.name) and entry.is_file(follow_symlinks=False) and not entry.stat(follow_symlinks=False).st_size:
+                os.unlink(entry.path)
 
 
 def take_back(location: str, commit: str, version: int, new_parts: Iterable[str], rows: pa.Table) -> None:

@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 from data_skip.store.versions import text_of
 
 SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the columns of Parquet before all others
-HIDDEN = re.compile(r"(^|/)(\.[^/]*|_[^/=]*)/")  # in a folder that Spark does not list, unless it is called as a summary is
+HIDDEN = re.compile(
+    r"(^|/)(\.[^/]*|_[^/=]*|[^/]*\._COPYING_)/"
+)  # in a folder that Spark does not list, unless it is called as a summary is
 SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
 _OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
 _MOST_NUMBER = 1 << 62  # of a size, and of a generation
@@ -57,7 +59,7 @@ def has_summary(paths: pa.ChunkedArray) -> bool:
 def without_hidden(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     """Those of some paths that lie in no folder that Spark does not list."""
     begins = any(pc.any(pc.starts_with(paths, mark)).as_py() for mark in "._")
-    if not any_has(paths, b"/") or not (begins or any_has(paths, b"/_") or any_has(paths, b"/.")):
+    if not any_has(paths, b"/") or not (begins or any(any_has(paths, mark) for mark in (b"/_", b"/.", b"_/"))):
         return paths
     hidden = pc.and_not(pc.match_substring_regex(paths, HIDDEN.pattern), pc.match_substring_regex(paths, r"(^|/)_(common_)?metadata"))
     return paths.filter(pc.invert(hidden))

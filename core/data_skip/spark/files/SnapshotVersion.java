@@ -18,6 +18,8 @@ import org.apache.spark.util.HadoopFSUtils$;
 
 /** One version of the index of a table: of each folder its files. */
 public final class SnapshotVersion {
+  private static java.lang.reflect.Method filter; // of Spark, of the names that it leaves out
+
   public final String id;
   public final String number;
   public final KnownFiles known;
@@ -64,10 +66,14 @@ public final class SnapshotVersion {
   private static int[][] listed(KnownFiles known, SnapshotTable table) {
     List result = new ArrayList();
     int[][] all = known.byFolder();
+    Map seen = new HashMap(); // by the name of a folder, whether Spark leaves it out
     for (int i = 0; i < all.length; i++) {
       String[] names = known.uri(all[i][0]).substring(table.uri.length() + 1).split("/");
       boolean hidden = false;
-      for (int j = 0; j < names.length - 1; j++) hidden |= (names[j].startsWith("_") || names[j].startsWith(".")) && isHidden(names[j], table);
+      for (int j = 0; j < names.length - 1; j++) {
+        if (!seen.containsKey(names[j])) seen.put(names[j], Boolean.valueOf(isHidden(names[j], table)));
+        hidden |= ((Boolean) seen.get(names[j])).booleanValue();
+      }
       if (!hidden) result.add(all[i]);
     }
     return (int[][]) result.toArray(new int[0][]);
@@ -76,16 +82,18 @@ public final class SnapshotVersion {
   /** Whether Spark leaves out what has a name, which it knows by itself up to 4.2, and is told by the options of a table from then on. */
   private static boolean isHidden(String name, SnapshotTable table) {
     try {
-      java.lang.reflect.Method[] methods = HadoopFSUtils$.class.getMethods();
-      for (int i = 0; i < methods.length; i++) {
-        if (!methods[i].getName().equals("shouldFilterOutPathName")) continue;
-        Object[] told = methods[i].getParameterTypes().length == 1 ? new Object[] {name} : new Object[] {name, ignored(table)};
-        return ((Boolean) methods[i].invoke(HadoopFSUtils$.MODULE$, told)).booleanValue();
-      }
+      if (filter == null) filter = filter();
+      Object[] told = filter.getParameterTypes().length == 1 ? new Object[] {name} : new Object[] {name, ignored(table)};
+      return ((Boolean) filter.invoke(HadoopFSUtils$.MODULE$, told)).booleanValue();
     } catch (ReflectiveOperationException unknown) {
       return false;
     }
-    return false;
+  }
+
+  private static java.lang.reflect.Method filter() throws NoSuchMethodException {
+    java.lang.reflect.Method[] methods = HadoopFSUtils$.class.getMethods();
+    for (int i = 0; i < methods.length; i++) if (methods[i].getName().equals("shouldFilterOutPathName")) return methods[i];
+    throw new NoSuchMethodException("shouldFilterOutPathName");
   }
 
   private static Object ignored(SnapshotTable table) throws ReflectiveOperationException {
