@@ -436,9 +436,9 @@ class Table:
     ) -> IndexReport:
         """current: the files that need no records; None for new indexes. asked: of these, for which each was chosen."""
         known = snapshot.generation_of() if snapshot else {}
-        version, lists = (snapshot.version, snapshot.is_listing) if snapshot else (None, False)
+        as_of, lists = (snapshot.said, snapshot.is_listing) if snapshot else (None, False)
         refuse = partial(self._refuse_chosen, asked or {})
-        target = Target(self.name, self._store, self._jvm, current is None, known, version, lists, self._files_below, refuse)
+        target = Target(self.name, self._store, self._jvm, current is None, known, as_of, lists, self._files_below, refuse)
         return index_files(target, state, bindings, current or set(), files_per_commit, progress)
 
     def _files_below(self, asked: AbstractSet[FileKey]) -> set[FileKey]:

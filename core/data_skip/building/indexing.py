@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import sleep
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +68,7 @@ def index_files(
             for i, chunk in enumerate(chunks):
                 target = _index_some(target, state, listing, keys, chunk, bindings, report, to_come=i < len(chunks) - 1)
         finally:  # also of what was committed before it was stopped
-            _agree(target, state, bindings, target.version if target is before else None)
+            _agree(target, state, bindings, wrote=target is not before)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -106,7 +107,7 @@ def _index_some(
         written.clear()
         if last is not None:
             target.refuse(last)
-        as_read = (None if last is None else last.version) == target.version
+        as_read = target.knows(last)
         known = target.known if as_read else last.generation_of() if last is not None else {}
         after = listed if as_read and not wanted.any() else state.list_again()
         if wanted.any() and not after:
@@ -121,7 +122,8 @@ def _index_some(
         if not (generations or target.new or not (last and last.is_listing)):
             written.append(_Written({}, known, len(unchanged), None))
             return None
-        written.append(_Written(rows, {**known, **generations}, len(unchanged), 1 if last is None else last.version + 1))
+        as_of = (1, "") if last is None else (last.version + 1, last.said[1])  # in the first case nobody knows of which table
+        written.append(_Written(rows, {**known, **generations}, len(unchanged), as_of))
         return _rows(rows, generations, bindings, report)
 
     target.store.append_as_of(rows_on, target.new)
@@ -132,31 +134,31 @@ def _index_some(
     report.files_undated += sum(file.undated for file in done.rows.values())
     report.files_collected += len(done.rows)
     report.rows += sum(file.rows for file in done.rows.values())
-    if done.version is None:
+    if done.as_of is None:
         return target
-    return replace(target, new=False, lists=True, version=done.version, known=done.known)
+    return replace(target, new=False, lists=True, as_of=done.as_of, known=done.known)
 
 
 @dataclass(frozen=True)
 class _Written:
     """What one commit said: its rows, what is known from then on of all files, and how many of those that were read have not changed.
 
-    version: its own; None where there was nothing to say.
+    as_of: its own version, as of Target; None where there was nothing to say.
     """
 
     rows: Mapping[FileKey, Collected]
     known: Mapping[FileKey, int]
     unchanged: int
-    version: int | None
+    as_of: tuple[Any, ...] | None
 
 
-def _agree(target: Target, state: TableState, bindings: Sequence[Binding], read: int | None) -> None:
+def _agree(target: Target, state: TableState, bindings: Sequence[Binding], wrote: bool) -> None:
     """What the index says of files that are gone, or back, is as of a listing that was made after all that it says.
 
     A commit is made of a listing that is younger than the version before it. But another refresh, which listed later still, may have found
     nothing to write, since the index said already what that listing did.
 
-    read: its version before the table was listed; None where something was written since.
+    wrote: whether something was written since the table was listed; else what the target knows is older than that listing.
     """
 
     def rows_on(last: Snapshot | None) -> pa.Table | None:
@@ -168,7 +170,7 @@ def _agree(target: Target, state: TableState, bindings: Sequence[Binding], read:
     said: dict[FileKey, int] = {}
     for _ in range(_TRIES):
         last = target.store.snapshot()
-        if last is None or last.version == read:
+        if last is None or (not wrote and target.knows(last)):
             return
         target.store.append_as_of(rows_on, declare=False)
         if not said:

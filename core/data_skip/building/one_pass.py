@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -42,8 +43,8 @@ _MOST_UNREADABLE = 10  # beyond, no more are looked for
 class Target:
     """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
 
-    known: the generation of each file version that the index had in its `version`, None where there was none; lists: whether it said which
-    files are gone. below: as of `changes`. refuse: an error where a version has what may not be there when new indexes are made.
+    known: the generation of each file version that the index had `as_of` what a version of it said (Snapshot.said, or of one's own commit how
+    that begins), None where there was none; lists: whether it said which files are gone. below: as of `changes`. refuse: an error where a version has what may not be there when new indexes are made.
     """
 
     name: str
@@ -51,10 +52,16 @@ class Target:
     jvm: Jvm
     new: bool
     known: Mapping[FileKey, int]
-    version: int | None
+    as_of: tuple[Any, ...] | None
     lists: bool
     below: Below
     refuse: Callable[[Snapshot], None]
+
+    def knows(self, last: Snapshot | None) -> bool:
+        """Whether the last version is the one that is known. Its number does not tell: an index made anew begins at 0 again."""
+        if last is None or self.as_of is None:
+            return last is None and self.as_of is None
+        return last.said[: len(self.as_of)] == self.as_of
 
 
 def collect_files(

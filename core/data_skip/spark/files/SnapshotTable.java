@@ -6,7 +6,7 @@ import org.apache.spark.sql.classic.SparkSession;
 
 /** A table that is read by the files of its index, and how it was asked for. */
 public final class SnapshotTable {
-  private static final String TIME_ZONE = "timeZone";
+  public static final String TIME_ZONE = "timeZone";
   private static final String RECURSIVE = "recursiveFileLookup";
 
   public final SparkSession session;

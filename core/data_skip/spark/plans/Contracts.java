@@ -1,5 +1,7 @@
 package data_skip;
 
+import java.io.File;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -21,6 +23,8 @@ import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
 
 /**
  * The contracts that a session's setting asks for, or a table's property: scans that Spark has made of a listing are given the files of the
@@ -127,6 +131,7 @@ public final class Contracts {
     SparkSession session = (SparkSession) relation.sparkSession();
     SnapshotTable table = new SnapshotTable(session, root, contract, relation.options(), asked, catalog);
     if (catalog != null) refuseElsewhere(location, table);
+    else refuseTimes(location, table);
     Connection.answersAtOnce();
     String name = scan.catalogTable().isEmpty() ? null : ((CatalogTable) scan.catalogTable().get()).identifier().quotedString();
     Map told = new HashMap();
@@ -171,8 +176,18 @@ public final class Contracts {
     try {
       if (location instanceof CatalogFileIndex) CatalogPartitions.of(table, Plans.noFilters());
       else for (int i = 0; i < location.rootPaths().size(); i++) CatalogPartitions.refuseElsewhere((Path) location.rootPaths().apply(i), table);
-    } catch (java.io.IOException e) {
+    } catch (IOException e) {
       throw new java.io.UncheckedIOException(e);
+    }
+  }
+
+  /** Spark has read the times of folders by the zone of a session when it listed them, which it does not tell; theirs may be another by now. */
+  private static void refuseTimes(FileIndex location, SnapshotTable table) {
+    if (table.parameters.contains(SnapshotTable.TIME_ZONE)) return;
+    StructField[] columns = location.partitionSchema().fields();
+    for (int i = 0; i < columns.length; i++) {
+      if (!columns[i].dataType().equals(DataTypes.TimestampType)) continue;
+      throw new IllegalStateException("the zone by which its folders tell " + columns[i].name() + " is not known; option timeZone says it");
     }
   }
 
@@ -199,13 +214,23 @@ public final class Contracts {
     for (int i = 0; i < written.size(); i++) {
       Path path = (Path) written.get(i);
       if (path == null) throw new IllegalStateException("only queries follow it, and those of which Spark writes files");
-      String folder = Plans.uri(Description.qualified(path, (SparkSession) ((HadoopFsRelation) scan.relation()).sparkSession())) + "/";
+      String folder = real(Description.qualified(path, (SparkSession) ((HadoopFsRelation) scan.relation()).sparkSession()));
       List roots = Description.roots(scan);
       for (int j = 0; j < roots.size(); j++) {
-        String root = roots.get(j) + "/";
+        String root = real(SnapshotTable.path((String) roots.get(j)));
         if (root.startsWith(folder) || folder.startsWith(root)) throw new IllegalStateException("the query writes where it reads, and might lose files");
       }
     }
+  }
+
+  /** A folder as it is compared: of this machine where links lead. */
+  private static String real(Path folder) {
+    try {
+      if ("file".equals(folder.toUri().getScheme())) return new File(folder.toUri().getPath()).getCanonicalPath() + "/";
+    } catch (IOException unknown) {
+      // then by its name
+    }
+    return Plans.uri(folder) + "/";
   }
 
   /** Statistics are of the files that are there. And so are caches and checkpoints: a query that writes where it reads may be given them. */

@@ -1,0 +1,65 @@
+"""What the fifty-fifth reading found false, of refreshes beside an index that is made anew, and of contracts that a setting asks for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any
+
+import pytest
+
+import data_skip.table
+from data_skip import MinMax
+from tests.readings.test_fiftysecond import xs
+from tests.support import Lake, settings_of
+
+BY_SNAPSHOT = {"spark.data_skip.freshness": "snapshot"}
+
+
+def test_an_index_made_anew_up_to_the_same_version_during_a_refresh(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refresh that found nothing to write took it for the version that it had read, and knew of files that the new one does not."""
+    lake.file("a.parquet", {"x": [1]})
+    last = lake.file("b.parquet", {"x": [2]})
+    table = lake.index(MinMax("x"))
+    index_files, elsewhere = data_skip.table.index_files, lake.folder.parent / "b"
+
+    def meanwhile(*given: Any, **named: Any) -> Any:
+        monkeypatch.undo()
+        shutil.rmtree(lake.folder / ".data_skip")
+        os.rename(last, elsewhere)
+        lake.skipping.table(str(lake.folder)).create_index(MinMax("x"))
+        os.rename(elsewhere, last)
+        return index_files(*given, **named)
+
+    monkeypatch.setattr("data_skip.table.index_files", meanwhile)
+    table.refresh()
+    assert xs(table.read("snapshot")) == [1, 2]
+
+
+def test_times_of_folders_by_the_zone_in_which_they_were_listed(lake: Lake) -> None:
+    """By a contract that a setting asks for they were read again, in the zone of the query."""
+    for day in (1, 2):
+        lake.file(f"t=2024-01-0{day} 00%3A00%3A00/a.parquet", {"x": [day]})
+    lake.index(MinMax("x"))
+    reader = lake.spark.read.option("timeZone", "UTC")
+    frames = [lake.spark.read.parquet(str(lake.folder)), reader.parquet(str(lake.folder))]
+    with settings_of(lake.spark, BY_SNAPSHOT | {"spark.sql.session.timeZone": "Asia/Tokyo"}):
+        for frame, is_followed in zip(frames, (False, True), strict=True):
+            assert xs(frame.where("t = timestamp'2024-01-02 00:00:00Z' AND x > 0").select("x")) == [2]
+            assert ("option timeZone says it" in str(lake.skipping.report())) != is_followed
+
+
+def test_a_query_that_writes_where_it_reads_by_a_link(lake: Lake) -> None:
+    """It lost the files that the index does not know."""
+    lake.file("p=1/a.parquet", {"x": [1]})
+    lake.index(MinMax("x"))
+    lake.file("p=1/b.parquet", {"x": [2]})
+    link = lake.folder.parent / "link"
+    link.symlink_to(lake.folder)
+    with settings_of(lake.spark, BY_SNAPSHOT | {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
+        frame = lake.spark.read.parquet(str(link)).where("x > 0")
+        assert xs(frame.select("x")) == [1]
+        frame = lake.spark.read.parquet(str(link)).where("x > 0")
+        frame.write.mode("overwrite").partitionBy("p").parquet(str(lake.folder))
+    with lake.skipping.disabled():
+        assert xs(lake.spark.read.parquet(str(lake.folder)).select("x")) == [1, 2]
