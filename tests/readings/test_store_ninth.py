@@ -148,7 +148,7 @@ def test_every_file_below_a_root(lake: Lake) -> None:
     folder = lake.folder / "a [b]{c}*%20ä"
     for name in ("a.parquet", "p=1/b.parquet", "q/r/c d.parquet"):
         Lake(lake.spark, lake.skipping, folder).file(name, {"x": [1]})
-    found = files_below(lake.spark, lake.skipping.jvm, f"file:{quote(str(folder))}")
+    found = files_below(lake.spark, lake.skipping.jvm, f"file:{quote(str(folder))}", set())
     assert {key.path for key in found if key is not None} == {"a.parquet", "p=1/b.parquet", "q/r/c%20d.parquet"}
 
 

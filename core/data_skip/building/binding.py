@@ -63,6 +63,8 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
             raise DataSkipError(f"{index}: {sql!r} is more than an expression over one row (an aggregate, window, generator or subquery)")
         if why := _why_no_record(decoded):
             raise DataSkipError(f"{index}: {sql!r} {why}")
+        if not stored and jvm.asks_who_and_when(selected):
+            raise DataSkipError(f"{index}: {sql!r} asks when, by whom or where it is run, and means something else in each query")
         if not stored and (why := jvm.why_not_evaluated(sql)):  # as no refresh would
             raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}")
         trees.append(tree)

@@ -43,8 +43,9 @@ _MOST_UNREADABLE = 10  # beyond, no more are looked for
 class Target:
     """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
 
-    known: the generation of each file version that the index had `as_of` what a version of it said (Snapshot.said, or of one's own commit how
-    that begins), None where there was none; lists: whether it said which files are gone. below: as of `changes`. refuse: an error where a version has what may not be there when new indexes are made.
+    known: the generation of each file version that the index had `as_of` what a version of it said (Snapshot.said, or of one's own commit
+    how that begins), None where there was none; lists: whether it said which files are gone. below: as of `changes`. refuse: an error where
+    a version has what may not be there when new indexes are made.
     """
 
     name: str

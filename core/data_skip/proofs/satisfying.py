@@ -9,9 +9,10 @@ NULL       null: no  null: no       true          true             null: no     
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import nan
 
 from data_skip.ask_spark import Spark
-from data_skip.data_types import WHOLE, has_collation
+from data_skip.data_types import FRACTIONAL, WHOLE, has_collation
 from data_skip.expression import Call, Expression, Literal, Opaque, name_of
 from data_skip.proofs.like import PARTS, affixes
 from data_skip.proofs.preimage import preimage
@@ -131,7 +132,7 @@ def _negated(node: Expression, target: Expression, spark: Spark) -> ValueSet | N
             return equal and equal.complement(null=True)
         case Call("In", [left, *constants]) if left == target and all(isinstance(c, Literal) for c in constants):
             if any(isinstance(c, Literal) and c.value is None for c in constants):
-                return NOTHING  # x NOT IN (1, NULL) is false or null
+                return points([nan]) if target.type in FRACTIONAL else NOTHING  # else x NOT IN (1, NULL) is false or null: see InSet.eval
             equal = _listed(left, [c for c in constants if isinstance(c, Literal)], target, spark)
             return equal and equal.complement(null=False)
         case Call("StartsWith", [left, Literal(str() as prefix) as constant]) if left == target:

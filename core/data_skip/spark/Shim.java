@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -140,6 +141,11 @@ public final class Shim {
       plan = (LogicalPlan) plan.children().head();
     }
     return Plans.json(SkippingFileIndex.encoder((LogicalRelation) plan).encode(expression));
+  }
+
+  /** Whether a plan asks when, by whom or in which session it is run. */
+  public boolean asksWhoAndWhen(LogicalPlan analyzed) {
+    return analyzed.containsPattern(TreePattern$.MODULE$.CURRENT_LIKE());
   }
 
   /** As Foreign.whyNotEvaluated. */

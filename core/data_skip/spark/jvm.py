@@ -140,6 +140,10 @@ class Jvm:
         encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
         return None if encoded is None else dict(with_code(json.loads(encoded)))
 
+    def asks_who_and_when(self, frame: DataFrame) -> bool:
+        """Whether a DataFrame asks when, by whom or in which session it is run, as by current_date() or current_database()."""
+        return bool(self._shim.asksWhoAndWhen(frame._jdf.queryExecution().analyzed()))
+
     def why_not_evaluated(self, sql: str) -> str:
         """Why the text of an expression, which somebody else may have written, may not be handed to Spark; "" where it may.
 

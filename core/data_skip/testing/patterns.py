@@ -35,7 +35,7 @@ _NODES = {
     "GreaterThan": ["{x} > {c}"],
     "GreaterThanOrEqual": ["{x} >= {c}"],
     "In": ["{x} IN ({c}, {k})", "{x} IN ({c}, NULL)", "{x} IN ({c}, {e})"],
-    "InSet": ["{x} IN ({c}, " + ", ".join(["{k}"] * 11) + ")"],
+    "InSet": ["{x} IN ({c}, " + ", ".join(["{k}"] * 11) + ")", "{x} IN ({c}, " + ", ".join(["{k}"] * 11) + ", NULL)"],
     "IsNull": ["{x} IS NULL"],
     "IsNotNull": ["{x} IS NOT NULL"],
     "StartsWith": ["startswith({x}, '{p}')"],

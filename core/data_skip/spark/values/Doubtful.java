@@ -6,10 +6,13 @@ import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.HashExpression;
+import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.TimestampType;
@@ -43,6 +46,7 @@ public final class Doubtful {
   public static boolean here(Expression expression) {
     if (Plans.isRandom(expression)) return true;
     if (expression instanceof HashExpression) return ofIntervals(expression);
+    if (expression instanceof InSet) return mayMeetNaN((InSet) expression);
     if (!(expression instanceof Cast) || !(((Cast) expression).child().dataType() instanceof DecimalType)) return false;
     Cast cast = (Cast) expression;
     boolean rounded = cast.dataType() instanceof TimestampType && ((DecimalType) cast.child().dataType()).precision() > MULTIPLIED_DIGITS;
@@ -56,6 +60,11 @@ public final class Doubtful {
       if (((Expression) children.next()).dataType().catalogString().contains("interval")) return true;
     }
     return false;
+  }
+
+  /** NaN IN (1, ..., NULL) is false where it is interpreted, as InSet.eval has it, and NULL in generated code. */
+  private static boolean mayMeetNaN(InSet in) {
+    return in.hset().contains(null) && (in.child().dataType() instanceof DoubleType || in.child().dataType() instanceof FloatType);
   }
 
   /** See Decimal.roundToInt; outside of ANSI mode digits are cut off exactly. */
