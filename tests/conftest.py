@@ -296,5 +296,7 @@ def skipping(spark: SparkSession) -> data_skip.Skipping:
 @pytest.fixture
 def lake(spark: SparkSession, skipping: data_skip.Skipping, tmp_path: Path) -> Iterator[Lake]:
     """An empty folder for a table, with what tests do with it."""
+    # A test before may have left another one, by whose settings `skipping.decide` would be, which is called outside of all queries.
+    spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)  # type: ignore[union-attr]
     yield Lake(spark, skipping, tmp_path / "table")
     spark.catalog.dropTempView("t")
