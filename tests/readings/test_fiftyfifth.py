@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import data_skip.table
-from data_skip import MinMax
+from data_skip import DataSkipError, MinMax
 from tests.readings.test_fiftysecond import xs
 from tests.support import Lake, settings_of
 
@@ -63,3 +63,30 @@ def test_a_query_that_writes_where_it_reads_by_a_link(lake: Lake) -> None:
         frame.write.mode("overwrite").partitionBy("p").parquet(str(lake.folder))
     with lake.skipping.disabled():
         assert xs(lake.spark.read.parquet(str(lake.folder)).select("x")) == [1, 2]
+
+
+FILTER = "org.apache.parquet.hadoop.util.HiddenFileFilter"  # of Hadoop's path filters one that is there
+
+
+@pytest.mark.parametrize("key", ["mapreduce.input.pathFilter.class", "mapred.input.pathFilter.class"])
+def test_path_filters_of_hadoop(lake: Lake, key: str) -> None:
+    """They choose files, by two names: an index that was made, or refreshed, under one was read as if it were of all files."""
+    lake.file("a.parquet", {"x": [1]})
+    lake.file("_k=2.parquet", {"x": [2]})
+    with settings_of(lake.spark, {key: FILTER}):
+        table = lake.index(MinMax("x"))
+    with pytest.raises(DataSkipError, match="chooses files"):
+        table.read("snapshot")
+    with settings_of(lake.spark, BY_SNAPSHOT):
+        assert xs(lake.spark.read.parquet(str(lake.folder)).where("x > 0").select("x")) == [1, 2]
+        assert "chooses files" in str(lake.skipping.report())
+    table.drop_index(MinMax("x"))
+    lake.index(MinMax("x"))
+    assert xs(table.read("snapshot").select("x")) == [1, 2]
+    with settings_of(lake.spark, {key: FILTER}):
+        with pytest.raises(DataSkipError, match="was collected"):
+            table.refresh()
+        with pytest.raises(DataSkipError, match="chooses files"):
+            lake.skipping.table(str(lake.folder), schema="x long").read("snapshot")
+        with settings_of(lake.spark, BY_SNAPSHOT):
+            assert xs(lake.spark.read.parquet(str(lake.folder)).where("x > 0").select("x")) == [1]

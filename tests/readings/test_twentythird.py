@@ -62,6 +62,31 @@ def test_an_empty_checkpoint_has_no_commits_cleaned_up(forged: Forged) -> None:
     assert (forged.log / f"{0:020}.json").exists()
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_hint_of_a_checkpoint_that_was_lost(forged: Forged, is_there: bool) -> None:
+    """The hint is written over one that is there, and so it outlives a loss of power that empties the checkpoint, which has a new name."""
+    for name in "bcd":
+        forged.add(FileKey(name, 10, 1))
+    DeltaTable(forged.store.location).create_checkpoint()
+    checkpoint = next(forged.log.glob("*.checkpoint.parquet"))
+    if is_there:
+        checkpoint.write_bytes(b"")
+    else:
+        checkpoint.unlink()
+    assert DeltaStore(forged.store.uri).snapshot().count == 4
+    forged.add(FileKey("e", 10, 1))
+    assert DeltaStore(forged.store.uri).snapshot().count == 5
+
+
+def test_what_is_only_told_deletes_no_empty_checkpoint(forged: Forged) -> None:
+    checkpoint = forged.log / f"{1:020}.checkpoint.parquet"
+    checkpoint.touch()
+    forged.store.vacuum(168, dry_run=True)
+    assert checkpoint.exists()
+    forged.store.vacuum(168)
+    assert not checkpoint.exists()
+
+
 @pytest.mark.parametrize("where", ["elsewhere", "up", "file:", "inside"])
 def test_checkpoints_that_name_further_files(forged: Forged, where: str) -> None:
     """deltalake reads what a checkpoint calls its sidecars, wherever they lie, and however large they are."""

@@ -22,7 +22,7 @@ from data_skip.store.definition import Definition
 from data_skip.store.paths import HIDDEN, SUMMARIES
 from data_skip.store.reader import AS_PARQUET, BY_POSITION, SUPPORTED_FORMATS, may_lead_elsewhere
 
-_CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")
+_CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")  # and those of SnapshotTable.java
 _WITH_SCHEMA = ("parquet", "orc", "avro", "geoparquet", "text")  # formats of which one file tells the columns
 _MERGING = ("parquet", "orc", "geoparquet")  # but these of all, where the reader is told to merge what files say
 _GLOB = re.compile(r"[{}\[\]*?\\]")  # what makes a path a pattern of Hadoop's

@@ -291,7 +291,7 @@ public final class Plans {
    * users' functions what they write to. Threads share those of one DataFrame; a task is given a copy, made as this one.
    */
   public static Expression unshared(Expression expression) {
-    Expression own = withOwnVariables(expression);
+    Expression own = withOwnVariables(expression).freshCopyIfContainsStatefulExpression();
     if (!hasState(own)) return own;
     SerializerInstance serializer = TASKS.newInstance();
     ClassLoader loader = org.apache.spark.util.Utils$.MODULE$.getContextOrSparkClassLoader();

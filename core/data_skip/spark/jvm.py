@@ -26,7 +26,7 @@ SOURCES = tuple(
         ("", "Connection UserSettings Plans"),
         ("plans", "SameColumns ScannedFiles SideCost Repeatable PoolThreads TimeLimit SmallSide"),
         ("trees", "Code TreeEncoder Foreign"),
-        ("values", "TimeZones ValueRange Claim Conditions Domain Bisection AnsiForm Doubtful"),
+        ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         ("files", "StorageSettings FilesNow KnownFiles Freshness ListedFiles EvaluationJob Listing ChosenFiles ExplainedPath"),

@@ -253,7 +253,7 @@ class DeltaStore(DeltaReader):
         marked: list[Commit] = []
         if not dry_run:
             self._retried(lambda commit: self._mark(hours, commit, marked))
-        self._retried(once)
+        self._retried(once, only_told=dry_run)
         return [*found]
 
     def _mark(self, hours: int, commit: Commit, marked: list[Commit]) -> None:
@@ -390,14 +390,17 @@ class DeltaStore(DeltaReader):
             with suppress(*FAILURES, ValueError):
                 self._opened().create_checkpoint()
 
-    def _retried(self, write: Callable[[Commit], None]) -> None:
-        """Writes, on the state of then, and again where another writer was faster. StoreError where the place cannot be written to."""
+    def _retried(self, write: Callable[[Commit], None], only_told: bool = False) -> None:
+        """Writes, on the state of then, and again where another writer was faster. StoreError where the place cannot be written to.
+
+        only_told: whether nothing is written, but told what would be.
+        """
         commit = Commit(self._log)
 
         def once() -> None:
             self._place.written()
             try:
-                if self._is_local:
+                if self._is_local and not only_told:
                     delete_empty_checkpoints(self.location)
                 write(commit)
             finally:

@@ -282,7 +282,7 @@ def _refuse_deep(content: bytes) -> None:
         commas += int(((part == 44) & ~quoted).sum())
         most = max(most, depth + int(steps.cumsum().max(initial=0)))
         depth, in_text = depth + int(steps.sum()), bool(quoted[-1])
-    if (most if is_json and not in_text else most_of_all) > _MOST_DEEP:
+    if (most if is_json and not in_text else max(most, most_of_all)) > _MOST_DEEP:
         raise ValueError(f"is nested more than {_MOST_DEEP} deep")
     if commas > _MOST_PARTS:
         raise ValueError(f"has {commas:,} parts, at most {_MOST_PARTS:,} are read")

@@ -14,7 +14,7 @@ from contextlib import suppress
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from data_skip.store.guard import LOG, MOST_COMMIT, is_part
+from data_skip.store.guard import LOG, MOST_COMMIT, is_part, refuse_links
 
 _UNFINISHED = re.compile(r"([^#]+\.(parquet|json)|_last_checkpoint)#[0-9]+")  # what deltalake writes, while it does
 _CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.parquet")
@@ -36,13 +36,35 @@ def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
     return found
 
 
+def forget_checkpoint(location: str) -> bool:
+    """Deletes what says where the last checkpoint is, which is but a hint, where there is none: as of a machine that lost its power.
+
+    deltalake would read no version at all. Whether it was deleted.
+    """
+    hint = f"{location}/{LOG}/_last_checkpoint"
+    try:
+        version = json.loads(_content(hint))["version"]
+        if not isinstance(version, int) or os.path.getsize(f"{location}/{LOG}/{version:020}.checkpoint.parquet"):
+            return False
+    except FileNotFoundError:
+        pass  # of the one or of the other
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    try:
+        os.unlink(hint)
+        return True
+    except OSError:
+        return False
+
+
 def delete_empty_checkpoints(location: str) -> None:
     """Deletes what is left of checkpoints where the machine lost its power: whoever reads the log passes over them.
 
     deltalake, when it has written, would delete the commits that are older than one of them and than thirty days (delta-rs,
     protocol/checkpoints.rs, cleanup_expired_logs_for). While a checkpoint is being written, its file has another name.
     """
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(f"{location}/{LOG}") as entries:
+    with suppress(FileNotFoundError, NotADirectoryError, ValueError), os.scandir(f"{location}/{LOG}") as entries:
+        refuse_links(location)
         for entry in entries:
             if _CHECKPOINT.fullmatch(entry.name) and entry.is_file(follow_symlinks=False) and not entry.stat(follow_symlinks=False).st_size:
                 os.unlink(entry.path)

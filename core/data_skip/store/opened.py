@@ -19,6 +19,7 @@ from deltalake.fs import DeltaStorageHandler
 
 from data_skip.store.guard import Guard, refuse_table, stamp
 from data_skip.store.layout import ADVICE, LAYOUT, LAYOUT_KEY, StoreError, said
+from data_skip.store.left_behind import forget_checkpoint
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
 from data_skip.store.snapshot import Snapshot
 from data_skip.store.storage_options import Hadoop
@@ -72,7 +73,12 @@ class DeltaReader:
         """As `_opened`, and what tells each file of the log from another one of its name, as of before that."""
         # Where the user says where the store is, Hadoop would look elsewhere.
         files = {} if self._place.options.say_where else self._guard.look(self._place.options.of_hadoop)
-        return DeltaTable(self.location, storage_options=self._options), files
+        try:
+            return DeltaTable(self.location, storage_options=self._options), files
+        except Exception:
+            if not (self._is_local and forget_checkpoint(self.location)):
+                raise
+            return DeltaTable(self.location, storage_options=self._options), files
 
     @property
     def _options(self) -> dict[str, str] | None:

@@ -221,7 +221,16 @@ OF_ALL: Mapping[str, tuple[str, ...]] = {
 
 # Keys without `spark.`, which Spark hands to Hadoop and so to the libraries that read files; these do, under their own names. The JVM side
 # looks for them in what the session sets and in Hadoop's own configuration. Others are variables of users, or of systems.
-HADOOP = ("orc.", "avro.", "parquet.", "mapreduce.input.", "mapred.linerecordreader.", "hive.exec.orc.", "io.compression.")
+HADOOP = (
+    "orc.",
+    "avro.",
+    "parquet.",
+    "mapreduce.input.",
+    "mapred.input.pathFilter.",
+    "mapred.linerecordreader.",
+    "hive.exec.orc.",
+    "io.compression.",
+)
 HADOOP_WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
     "how work is cut": ("mapreduce.input.fileinputformat.split.*", "mapreduce.input.fileinputformat.list-status.*", "*.inputdir*"),
     "how files are written": (

@@ -6,6 +6,11 @@ import org.apache.spark.sql.classic.SparkSession;
 
 /** A table that is read by the files of its index, and how it was asked for. */
 public final class SnapshotTable {
+  private static final String[] CHOOSING = {
+    "ignoredPathSegmentRegex", "spark.sql.files.ignoredPathSegmentRegex", // since Spark 4.3
+    "mapreduce.input.pathFilter.class", "mapred.input.pathFilter.class" // of Hadoop
+  };
+
   public static final String TIME_ZONE = "timeZone";
   private static final String RECURSIVE = "recursiveFileLookup";
 
@@ -22,6 +27,7 @@ public final class SnapshotTable {
   /** @param contract `snapshot`, or `bounded(60)`. setting: what asks for it, as `spark.data_skip.freshness=snapshot`; null: `Table.read`. */
   public SnapshotTable(
       SparkSession session, String uri, String contract, scala.collection.immutable.Map parameters, String setting, CatalogTable catalog) {
+    refuseChoosing(session, parameters);
     this.session = session;
     this.uri = uri;
     this.root = path(uri);
@@ -32,6 +38,16 @@ public final class SnapshotTable {
     this.parameters = parameters;
     String zone = session.sessionState().conf().sessionLocalTimeZone();
     this.asMade = parameters.contains(TIME_ZONE) ? parameters : (scala.collection.immutable.Map) parameters.updated(TIME_ZONE, zone);
+  }
+
+  /** IllegalStateException where an option, or a setting of Spark or Hadoop, says which files are read: the index is of others, perhaps. */
+  private static void refuseChoosing(SparkSession session, scala.collection.immutable.Map parameters) {
+    for (int i = 0; i < CHOOSING.length; i++) {
+      boolean set = session.sessionState().conf().getConfString(CHOOSING[i], "").length() > 0;
+      if (CHOOSING[i].startsWith("spark.")) set = session.sessionState().conf().contains(CHOOSING[i]);
+      else set = set || parameters.contains(CHOOSING[i]) || session.sparkContext().hadoopConfiguration().get(CHOOSING[i]) != null;
+      if (set) throw new IllegalStateException(CHOOSING[i] + " chooses files, and the index is of others, perhaps");
+    }
   }
 
   /** What is read of the folder: "" of a path, "recursive" with files in folders that are no partitions; of a table of the catalog, whose partitions alone are, its name. */

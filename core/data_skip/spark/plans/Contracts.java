@@ -33,7 +33,7 @@ import org.apache.spark.sql.types.StructField;
 public final class Contracts {
   private static final String PROPERTY = "data_skip.freshness";
   private static final String LISTING = "listing";
-  private static final String[] CHOOSING = {"pathGlobFilter", "modifiedBefore", "modifiedAfter", "recursiveFileLookup"};
+  private static final String[] CHOOSING = {"pathGlobFilter", "modifiedBefore", "modifiedAfter", "recursiveFileLookup"}; // and those of SnapshotTable
   private static final String ANALYZE = "org.apache.spark.sql.execution.command.Analyze";
   private static final String CACHES = "org.apache.spark.sql.execution.CacheManager";
   private static final String DATASET = "org.apache.spark.sql.classic.Dataset";

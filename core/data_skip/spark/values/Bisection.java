@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.FloatType;
  * some 64 ordinals of its domain (see Domain) and compared with c, in Spark's own order.
  */
 public final class Bisection {
-  private final Expression function;
-  private final Expression checked;
+  private final Repeated function;
+  private final Repeated checked;
   private final List moments = new ArrayList(); // the parts of the function that are dates or times
   private final DataType type;
   private final Object constant;
@@ -45,8 +45,8 @@ public final class Bisection {
   }
 
   private Bisection(Expression function, Expression checked, DataType type, Object constant) {
-    this.function = function;
-    this.checked = checked;
+    this.function = new Repeated(function);
+    this.checked = new Repeated(checked);
     addMoments(function);
     this.type = type;
     this.constant = constant;

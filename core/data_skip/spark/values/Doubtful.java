@@ -1,19 +1,24 @@
 package data_skip;
 
 import java.util.IdentityHashMap;
+import org.apache.spark.sql.catalyst.expressions.ArrayJoin;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.HashExpression;
 import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.Levenshtein;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.MakeTimestamp;
+import org.apache.spark.sql.catalyst.expressions.Slice;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.TimestampType;
 
@@ -28,6 +33,9 @@ public final class Doubtful {
   private static final int EXACT_DIGITS = 15; // that a double tells apart
   private static final int INT_DIGITS = 10;
   private static final int MULTIPLIED_DIGITS = 34; // that Spark keeps of a product where it does not generate code
+
+  private static final long MOST_SLICED = 1L << 30;
+  private static final int SECONDS = 5; // the operand of MakeTimestamp, of which eval keeps 32 bits as microseconds, and its code does not
 
   private Doubtful() {}
 
@@ -47,6 +55,10 @@ public final class Doubtful {
     if (Plans.isRandom(expression)) return true;
     if (expression instanceof HashExpression) return ofIntervals(expression);
     if (expression instanceof InSet) return mayMeetNaN((InSet) expression);
+    if (expression instanceof ArrayJoin || expression instanceof Levenshtein) return mayLackTheThird(expression);
+    if (expression instanceof MakeTimestamp) return !(expression.children().apply(SECONDS) instanceof Literal);
+    if (expression instanceof Slice) return !(isSmall(expression, 1) && isSmall(expression, 2));
+    if (expression.dataType() instanceof MapType && !isRead(expression)) return hasFloatKeys((MapType) expression.dataType());
     if (!(expression instanceof Cast) || !(((Cast) expression).child().dataType() instanceof DecimalType)) return false;
     Cast cast = (Cast) expression;
     boolean rounded = cast.dataType() instanceof TimestampType && ((DecimalType) cast.child().dataType()).precision() > MULTIPLIED_DIGITS;
@@ -65,6 +77,23 @@ public final class Doubtful {
   /** NaN IN (1, ..., NULL) is false where it is interpreted, as InSet.eval has it, and NULL in generated code. */
   private static boolean mayMeetNaN(InSet in) {
     return in.hset().contains(null) && (in.child().dataType() instanceof DoubleType || in.child().dataType() instanceof FloatType);
+  }
+
+  /** By its code ArrayJoin gives NULL for each array where what replaces NULL may be NULL; Levenshtein.eval takes a threshold NULL for 0. */
+  private static boolean mayLackTheThird(Expression expression) {
+    return expression.children().size() == 3 && ((Expression) expression.children().apply(2)).nullable();
+  }
+
+  /** Slice.eval adds where it begins and how long it is, which may wrap round. */
+  private static boolean isSmall(Expression slice, int operand) {
+    Object given = slice.children().apply(operand);
+    return given instanceof Literal && Math.abs(((Number) ((Literal) given).value()).longValue()) <= MOST_SLICED;
+  }
+
+  /** CreateMap.eval makes a key -0.0 to 0.0, and its code does not, unless two keys are the same. */
+  private static boolean hasFloatKeys(MapType map) {
+    String keys = map.keyType().catalogString();
+    return keys.contains("float") || keys.contains("double");
   }
 
   /** See Decimal.roundToInt; outside of ANSI mode digits are cut off exactly. */

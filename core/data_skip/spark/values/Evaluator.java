@@ -133,8 +133,9 @@ public final class Evaluator {
 
   private byte[] truths(String place, String targets, byte[] arrowStream) throws Exception {
     if (PythonBatches.in(node(place))) return truths(byWorkers(place, targets, arrowStream));
-    final Expression bound = bind(place, targets);
-    if (bound == null) return null;
+    Expression expression = bind(place, targets);
+    if (expression == null) return null;
+    final Repeated bound = new Repeated(expression);
     return answers(types(targets), arrowStream, new Answer() {
       public byte of(InternalRow row) {
         return truth(bound, row);
@@ -227,7 +228,7 @@ public final class Evaluator {
     }
   }
 
-  private static byte truth(Expression bound, InternalRow row) {
+  private static byte truth(Repeated bound, InternalRow row) {
     try {
       Object value = bound.eval(row);
       return value == null ? NULL : ((Boolean) value).booleanValue() ? TRUE : FALSE;
@@ -257,8 +258,9 @@ public final class Evaluator {
   }
 
   private List texts(String place, String targets, byte[] arrowStream) throws Exception {
-    final Expression bound = bind(place, targets);
-    if (bound == null) return null;
+    Expression expression = bind(place, targets);
+    if (expression == null) return null;
+    final Repeated bound = new Repeated(expression);
     final List values = new ArrayList();
     answers(types(targets), arrowStream, new Answer() {
       public byte of(InternalRow row) {
@@ -275,11 +277,12 @@ public final class Evaluator {
     DataType type = (DataType) CatalystSqlParser$.MODULE$.parseDataType(to);
     Expression operand = new BoundReference(0, (DataType) CatalystSqlParser$.MODULE$.parseDataType(from), true);
     final Expression cast = Cast$.MODULE$.apply(operand, type, scala.Option.apply(zone), true);
+    final Repeated repeated = new Repeated(cast);
     final List values = new ArrayList();
     byte[] raised = answers(new DataType[] {operand.dataType()}, arrowStream, new Answer() {
       public byte of(InternalRow row) {
         try {
-          values.add(TreeEncoder.value(cast.eval(row), cast.dataType()));
+          values.add(TreeEncoder.value(repeated.eval(row), cast.dataType()));
           return FALSE;
         } catch (Exception e) {
           return ERROR;
@@ -289,7 +292,7 @@ public final class Evaluator {
     return values.size() < raised.length ? null : Plans.json(values);
   }
 
-  private static Object evaluated(Expression bound, InternalRow row) {
+  private static Object evaluated(Repeated bound, InternalRow row) {
     try {
       return bound.eval(row);
     } catch (Exception e) {

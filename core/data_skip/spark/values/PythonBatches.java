@@ -141,15 +141,15 @@ public final class PythonBatches {
   private Map groups(List rows, List places) {
     List bound = new ArrayList();
     for (int i = 0; i < arguments.size(); i++) {
-      bound.add(BindReferences$.MODULE$.bindReference(
-          (Expression) arguments.get(i), new org.apache.spark.sql.catalyst.expressions.package$AttributeSeq(Plans.seq(attributes)), false));
+      bound.add(new Repeated((Expression) BindReferences$.MODULE$.bindReference(
+          (Expression) arguments.get(i), new org.apache.spark.sql.catalyst.expressions.package$AttributeSeq(Plans.seq(attributes)), false)));
     }
     Map groups = new LinkedHashMap();
     for (int i = 0; i < places.size(); i++) {
       int nulls = 0;
       try {
         for (int j = 0; j < bound.size(); j++) {
-          if (((Expression) bound.get(j)).eval((InternalRow) rows.get(((Integer) places.get(i)).intValue())) == null) nulls |= 1 << j;
+          if (((Repeated) bound.get(j)).eval((InternalRow) rows.get(((Integer) places.get(i)).intValue())) == null) nulls |= 1 << j;
         }
       } catch (Exception raised) {
         continue;

@@ -43,9 +43,9 @@ public final class Ranges {
     final boolean constant;
     int target = -1;
     final Set targets = new HashSet();
-    final Expression whole; // with targets as references; null where Spark cannot evaluate it here
-    Expression step; // with children as references
-    Expression checked; // as `step`, but raises an error where that may wrap round; or null
+    final Repeated whole; // with targets as references; null where Spark cannot evaluate it here
+    Repeated step; // with children as references
+    Repeated checked; // as `step`, but raises an error where that may wrap round; or null
     Members members; // of an IN list
 
     Node(Expression expression) {
@@ -65,14 +65,17 @@ public final class Ranges {
       this.children = (Node[]) below.toArray(new Node[0]);
       for (int i = 0; i < children.length; i++) targets.addAll(children[i].targets);
       this.constant = targets.isEmpty() && expression.foldable();
-      this.whole = evaluator.bound(expression, targetReferences);
+      Expression bound = evaluator.bound(expression, targetReferences);
+      this.whole = bound == null ? null : new Repeated(bound);
       if (target < 0 && (rule != null || monotone.contains(name)) && !Doubtful.here(expression)) {
         List references = new ArrayList();
         for (int i = 0; i < children.length; i++) {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
         }
-        this.step = Plans.unshared((Expression) expression.withNewChildren(Plans.seq(references)));
-        if (rule != null && rule.checked) this.checked = AnsiForm.of(step);
+        Expression own = Plans.unshared((Expression) expression.withNewChildren(Plans.seq(references)));
+        this.step = new Repeated(own);
+        Expression ansi = rule != null && rule.checked ? AnsiForm.of(own) : null;
+        if (ansi != null) this.checked = new Repeated(ansi);
       }
       if (name.equals("InSet")) this.members = new Members(((InSet) expression).hset().iterator(), children[0].ordering);
       if (name.equals("In")) this.members = listed();
@@ -171,7 +174,7 @@ public final class Ranges {
     }
 
     /** The values of f at all combinations of operands. `strict`: that it gives NULL for none of its own accord. */
-    private ValueRange overProduct(Expression f, List options, boolean strict) {
+    private ValueRange overProduct(Repeated f, List options, boolean strict) {
       int count = 1;
       for (int i = 0; i < options.size(); i++) {
         count *= ((List) options.get(i)).size();
