@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
+from math import nan
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -84,7 +85,7 @@ class Registry:
             values = [self.random.random() < 0.5 for _ in range(rows)]
         else:
             few = [value_at(o, type_) for o in ordinals(type_, "America/New_York", self.random, min(rows, 200))]
-            small = [*range(-3, 12)] if type_ in INTEGRAL else few
+            small = [*range(-3, 12)] if type_ in INTEGRAL else [nan, -0.0, 0.0, 1.0] if type_ in FRACTIONAL else few
             values = [self.random.choice(self.random.choice((few, small))) for _ in range(rows)]
         values = [None if self.random.random() < 0.1 else value for value in values]
         stored = pa.array(values, arrow_type(type_))

@@ -4,6 +4,7 @@ import java.util.IdentityHashMap;
 import org.apache.spark.sql.catalyst.expressions.ArrayJoin;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.DivideInterval;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.HashExpression;
@@ -56,6 +57,7 @@ public final class Doubtful {
     if (expression instanceof HashExpression) return ofIntervals(expression);
     if (expression instanceof InSet) return mayMeetNaN((InSet) expression);
     if (expression instanceof ArrayJoin || expression instanceof Levenshtein) return mayLackTheThird(expression);
+    if (expression instanceof DivideInterval) return true; // by 0 it is NULL, or nothing that is, in generated code
     if (expression instanceof MakeTimestamp) return !(expression.children().apply(SECONDS) instanceof Literal);
     if (expression instanceof Slice) return !(isSmall(expression, 1) && isSmall(expression, 2));
     if (expression.dataType() instanceof MapType && !isRead(expression)) return hasFloatKeys((MapType) expression.dataType());
