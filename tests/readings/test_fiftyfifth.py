@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 import data_skip.table
-from data_skip import DataSkipError, MinMax
+from data_skip import DataSkipError, Index, MinMax, ValueList
 from tests.readings.test_fiftysecond import xs
 from tests.support import Lake, settings_of
 
 BY_SNAPSHOT = {"spark.data_skip.freshness": "snapshot"}
 
 
-def test_an_index_made_anew_up_to_the_same_version_during_a_refresh(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("other", [MinMax("x"), ValueList("x")])
+def test_an_index_made_anew_up_to_the_same_version_during_a_refresh(lake: Lake, monkeypatch: pytest.MonkeyPatch, other: Index) -> None:
     """A refresh that found nothing to write took it for the version that it had read, and knew of files that the new one does not."""
     lake.file("a.parquet", {"x": [1]})
     last = lake.file("b.parquet", {"x": [2]})
@@ -27,12 +29,14 @@ def test_an_index_made_anew_up_to_the_same_version_during_a_refresh(lake: Lake, 
         monkeypatch.undo()
         shutil.rmtree(lake.folder / ".data_skip")
         os.rename(last, elsewhere)
-        lake.skipping.table(str(lake.folder)).create_index(MinMax("x"))
+        lake.skipping.table(str(lake.folder)).create_index(other)
         os.rename(elsewhere, last)
         return index_files(*given, **named)
 
     monkeypatch.setattr("data_skip.table.index_files", meanwhile)
-    table.refresh()
+    with nullcontext() if other == MinMax("x") else pytest.raises(DataSkipError, match="dropped meanwhile"):
+        table.refresh()
+    lake.table().refresh()
     assert xs(table.read("snapshot")) == [1, 2]
 
 
@@ -90,3 +94,27 @@ def test_path_filters_of_hadoop(lake: Lake, key: str) -> None:
             lake.skipping.table(str(lake.folder), schema="x long").read("snapshot")
         with settings_of(lake.spark, BY_SNAPSHOT):
             assert xs(lake.spark.read.parquet(str(lake.folder)).where("x > 0").select("x")) == [1]
+
+
+def test_files_beside_those_of_a_streams_log(lake: Lake) -> None:
+    """A setting has Spark list them, and an index that was made with or without it was read by the others."""
+    source, key = lake.folder.parent / "source", "spark.sql.streaming.fileStreamSink.ignoreMetadata"
+    Lake(lake.spark, lake.skipping, source).file("a.parquet", {"x": [1]})
+    stream = (
+        lake.spark.readStream.schema("x long").parquet(str(source)).writeStream.option("checkpointLocation", str(lake.folder.parent / "c"))
+    )
+    stream.trigger(availableNow=True).start(str(lake.folder)).awaitTermination()
+    lake.file("beside.parquet", {"x": [2]})
+    read = lambda: xs(lake.spark.read.parquet(str(lake.folder)).where("x > 0").select("x"))  # noqa: E731
+    lake.index(MinMax("x"))
+    with settings_of(lake.spark, BY_SNAPSHOT | {key: "true"}):
+        assert read() == [1, 2]
+        with pytest.raises(DataSkipError, match="chooses files"):
+            lake.table().read("snapshot")
+    lake.table().drop_index(MinMax("x"))
+    with settings_of(lake.spark, {key: "true"}):
+        lake.index(MinMax("x"))
+    with settings_of(lake.spark, BY_SNAPSHOT):
+        assert read() == [1]
+    with pytest.raises(DataSkipError, match="chooses files"):
+        lake.table().read("snapshot")

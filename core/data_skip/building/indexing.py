@@ -163,7 +163,7 @@ def _agree(target: Target, state: TableState, bindings: Sequence[Binding], wrote
 
     def rows_on(last: Snapshot | None) -> pa.Table | None:
         said.clear()
-        if last and any(binding.index.column in last.definitions for binding in bindings):
+        if last and last.definitions:  # if of other indexes, which are not brought up to date by this, it is refused where anything changed
             said.update(changes(last.generation_of(), state.list_again(), target.below))
         return _rows({}, said, bindings, IndexReport(target.name, [])) if said else None
 

@@ -28,7 +28,7 @@ from data_skip.store import Snapshot, StoreError
 
 log = logging.getLogger("data_skip")
 _KEPT_SNAPSHOTS = 4
-_PATH_FILTER = "pathfilter.class"  # of Hadoop: a key of its configuration, under two names
+_CHOOSING = ("pathfilter.class", "filestreamsink.ignoremetadata", "files.ignoredpathsegmentregex")  # ends of keys
 _MOST_COLUMNS = 100  # that are told with each query
 
 
@@ -163,8 +163,8 @@ def _why_no_listing(snapshot: Snapshot) -> str:
         return "all indexes of the table were dropped"
     for definition in snapshot.definitions.values():
         for key, value in {**definition.reader["options"], **(definition.reader["session"] or {})}.items():
-            if key.lower().endswith(_PATH_FILTER):
-                return f"it was made where {value} chooses files ({key})"
+            if key.lower().endswith(_CHOOSING):
+                return f"it was made where {key}={value} chooses files"
     return "" if snapshot.is_listing else "an earlier data-skip refreshed it last, and does not say which files are gone; refresh() does"
 
 

@@ -39,9 +39,11 @@ def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
 def forget_checkpoint(location: str) -> bool:
     """Deletes what says where the last checkpoint is, which is but a hint, where there is none: as of a machine that lost its power.
 
-    deltalake would read no version at all. Whether it was deleted.
+    deltalake would read no version at all. Whether there is none any more: another may have been faster.
     """
     hint = f"{location}/{LOG}/_last_checkpoint"
+    if not os.path.lexists(hint):
+        return True
     try:
         version = json.loads(_content(hint))["version"]
         if not isinstance(version, int) or os.path.getsize(f"{location}/{LOG}/{version:020}.checkpoint.parquet"):
@@ -50,11 +52,9 @@ def forget_checkpoint(location: str) -> bool:
         pass  # of the one or of the other
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    try:
+    with suppress(OSError):
         os.unlink(hint)
-        return True
-    except OSError:
-        return False
+    return not os.path.lexists(hint)
 
 
 def delete_empty_checkpoints(location: str) -> None:

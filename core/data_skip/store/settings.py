@@ -11,6 +11,8 @@ from functools import cache
 
 SQL = "spark.sql."
 
+_IGNORE_METADATA = "streaming.fileStreamSink.ignoreMetadata"
+
 # Keys under spark.sql. that change neither what a reader makes of a file nor what an expression makes of a row.
 WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
     "how work is cut, exchanged, cached and kept in memory; rows are the same however it is": (
@@ -112,7 +114,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
         ),
     ),
     "which files there are, or that one cannot be read; an index is collected of files that can": (
-        *("files.ignoreCorruptFiles", "files.ignoreMissingFiles", "files.ignoreInvalidPartitionPaths", "files.ignoredPathSegmentRegex"),
+        *("files.ignoreCorruptFiles", "files.ignoreMissingFiles", "files.ignoreInvalidPartitionPaths"),
         *("sources.parallelPartitionDiscovery.*", "sources.useListFilesFileSystemList", "sources.validatePartitionColumns"),
     ),
     "catalogs, metastores and names, by which tables are found": (
@@ -212,6 +214,7 @@ OF_FORMATS: Mapping[str, tuple[str, ...]] = {
     "json": ("json.*", "legacy.json.*", "columnNameOfCorruptRecord"),
 }
 OF_ALL: Mapping[str, tuple[str, ...]] = {
+    "which files a table has, to Spark's listing": ("files.ignoredPathSegmentRegex", _IGNORE_METADATA),
     "which column a name means, and what one without a value holds": ("caseSensitive", "defaultColumn.*"),
     "types of text": ("charAsVarchar", "preserveCharVarcharTypeInfo", "readSideCharPadding"),
     "how files are read": ("files.supportSecondOffsetFormat", "files.archive.*", "execution.datasources.*"),
@@ -296,7 +299,7 @@ def matters(key: str, format_: str, evaluates: bool) -> bool:
     if not key.startswith(SQL):
         return False  # Spark's core: where and how tasks run
     name = key.removeprefix(SQL)
-    if any(matches_any(name, patterns) for patterns in WITHOUT_EFFECT.values()):
+    if name != _IGNORE_METADATA and any(matches_any(name, patterns) for patterns in WITHOUT_EFFECT.values()):
         return False
     evaluates = evaluates or format_ in _PARSED
     if any(matches_any(name, patterns) for patterns in OF_EXPRESSIONS.values()):

@@ -3,11 +3,13 @@ package data_skip;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.internal.SQLConf;
 
 /** A table that is read by the files of its index, and how it was asked for. */
 public final class SnapshotTable {
   private static final String[] CHOOSING = {
     "ignoredPathSegmentRegex", "spark.sql.files.ignoredPathSegmentRegex", // since Spark 4.3
+    "spark.sql.streaming.fileStreamSink.ignoreMetadata", // or what a stream has written in whole
     "mapreduce.input.pathFilter.class", "mapred.input.pathFilter.class" // of Hadoop
   };
 
@@ -42,10 +44,10 @@ public final class SnapshotTable {
 
   /** IllegalStateException where an option, or a setting of Spark or Hadoop, says which files are read: the index is of others, perhaps. */
   private static void refuseChoosing(SparkSession session, scala.collection.immutable.Map parameters) {
+    SQLConf conf = session.sessionState().conf();
     for (int i = 0; i < CHOOSING.length; i++) {
-      boolean set = session.sessionState().conf().getConfString(CHOOSING[i], "").length() > 0;
-      if (CHOOSING[i].startsWith("spark.")) set = session.sessionState().conf().contains(CHOOSING[i]);
-      else set = set || parameters.contains(CHOOSING[i]) || session.sparkContext().hadoopConfiguration().get(CHOOSING[i]) != null;
+      boolean set = conf.contains(CHOOSING[i]) && !"false".equalsIgnoreCase(conf.getConfString(CHOOSING[i]));
+      set = set || parameters.contains(CHOOSING[i]) || session.sparkContext().hadoopConfiguration().get(CHOOSING[i]) != null;
       if (set) throw new IllegalStateException(CHOOSING[i] + " chooses files, and the index is of others, perhaps");
     }
   }
