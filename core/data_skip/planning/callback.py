@@ -28,7 +28,7 @@ from data_skip.store import Snapshot, StoreError
 
 log = logging.getLogger("data_skip")
 _KEPT_SNAPSHOTS = 4
-_CHOOSING = ("pathfilter.class", "filestreamsink.ignoremetadata", "files.ignoredpathsegmentregex")  # ends of keys
+_CHOOSING = ("pathfilter.class", "filestreamsink.ignoremetadata", "ignoredpathsegmentregex")  # ends of keys
 _MOST_COLUMNS = 100  # that are told with each query
 
 
