@@ -141,7 +141,7 @@ AT_INDEXING = [
 LOSSES = [
     *bugs(
         "proofs.satisfying",
-        ("return NOTHING  # x NOT IN (1, NULL) is false or null", "return EVERYTHING", "min_max", "i NOT IN (1, NULL)", RAW),
+        ("else NOTHING  # else x NOT IN", "else EVERYTHING  # else x NOT IN", "min_max", "i NOT IN (1, NULL)", RAW),
         ("values = [c for c in constants if c.value is not None]", "values = constants", "min_max", "i IN (5, NULL)", RAW),
         (
             "if constant.value is None:\n        return NOTHING",
