@@ -25,10 +25,11 @@ from data_skip.planning.small_sides import worth
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
 from data_skip.store import Snapshot, StoreError
+from data_skip.store.settings import CHOOSE_FILES
 
 log = logging.getLogger("data_skip")
 _KEPT_SNAPSHOTS = 4
-_CHOOSING = ("pathfilter.class", "filestreamsink.ignoremetadata", "ignoredpathsegmentregex")  # ends of keys
+_CHOOSE_FILES = {key.lower() for key in CHOOSE_FILES}  # options are kept in any letters
 _MOST_COLUMNS = 100  # that are told with each query
 
 
@@ -163,7 +164,7 @@ def _why_no_listing(snapshot: Snapshot) -> str:
         return "all indexes of the table were dropped"
     for definition in snapshot.definitions.values():
         for key, value in {**definition.reader["options"], **(definition.reader["session"] or {})}.items():
-            if key.lower().endswith(_CHOOSING):
+            if key.lower() in _CHOOSE_FILES:
                 return f"it was made where {key}={value} chooses files"
     return "" if snapshot.is_listing else "an earlier data-skip refreshed it last, and does not say which files are gone; refresh() does"
 

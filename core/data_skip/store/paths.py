@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 from data_skip.store.versions import text_of
 
 SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the columns of Parquet before all others
-HIDDEN = re.compile(
-    r"(^|/)(\.[^/]*|_[^/=]*|[^/]*\._COPYING_)/"
-)  # in a folder that Spark does not list, unless it is called as a summary is
+# In a folder that Spark does not list, unless it is called as a summary is.
+HIDDEN = re.compile(r"(^|/)(\.[^/]*|_[^/=]*|[^/]*\._COPYING_)/")
 SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
 _OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
 _MOST_NUMBER = 1 << 62  # of a size, and of a generation

@@ -11,7 +11,14 @@ from functools import cache
 
 SQL = "spark.sql."
 
-_IGNORE_METADATA = "streaming.fileStreamSink.ignoreMetadata"
+# Keys that say which files of a folder a listing has, whatever the rules below make of them. SnapshotTable.java has them too.
+CHOOSE_FILES = (
+    f"{SQL}files.ignoredPathSegmentRegex",
+    "ignoredPathSegmentRegex",  # the option
+    f"{SQL}streaming.fileStreamSink.ignoreMetadata",
+    "mapreduce.input.pathFilter.class",
+    "mapred.input.pathFilter.class",
+)
 
 # Keys under spark.sql. that change neither what a reader makes of a file nor what an expression makes of a row.
 WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
@@ -214,7 +221,7 @@ OF_FORMATS: Mapping[str, tuple[str, ...]] = {
     "json": ("json.*", "legacy.json.*", "columnNameOfCorruptRecord"),
 }
 OF_ALL: Mapping[str, tuple[str, ...]] = {
-    "which files a table has, to Spark's listing": ("files.ignoredPathSegmentRegex", _IGNORE_METADATA),
+    "which files a table has, to Spark's listing": tuple(key.removeprefix(SQL) for key in CHOOSE_FILES if key.startswith(SQL)),
     "which column a name means, and what one without a value holds": ("caseSensitive", "defaultColumn.*"),
     "types of text": ("charAsVarchar", "preserveCharVarcharTypeInfo", "readSideCharPadding"),
     "how files are read": ("files.supportSecondOffsetFormat", "files.archive.*", "execution.datasources.*"),
@@ -294,12 +301,14 @@ def relevant(found: Mapping[str, str], format_: str, evaluates: bool, has_ids: b
 @cache
 def matters(key: str, format_: str, evaluates: bool) -> bool:
     """Whether a setting may change the rows of a format's files, or (`evaluates`) what an expression makes of them."""
+    if key in CHOOSE_FILES:
+        return True
     if not key.startswith("spark."):
         return key.startswith(HADOOP) and not any(matches_any(key, patterns) for patterns in HADOOP_WITHOUT_EFFECT.values())
     if not key.startswith(SQL):
         return False  # Spark's core: where and how tasks run
     name = key.removeprefix(SQL)
-    if name != _IGNORE_METADATA and any(matches_any(name, patterns) for patterns in WITHOUT_EFFECT.values()):
+    if any(matches_any(name, patterns) for patterns in WITHOUT_EFFECT.values()):
         return False
     evaluates = evaluates or format_ in _PARSED
     if any(matches_any(name, patterns) for patterns in OF_EXPRESSIONS.values()):
