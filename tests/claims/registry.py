@@ -26,6 +26,7 @@ from data_skip.data_types import FRACTIONAL, INTEGRAL, arrow_type
 from data_skip.expression import Call, Column
 from data_skip.proofs.preimage import value_at
 from data_skip.spark.bridge import Scan, _places, _stream
+from tests.claims.calls import calls, numbers_of_arguments
 from tests.claims.families import DECIMALS, MOMENTS, ordinals
 from tests.claims.lab import ARROW, tried
 
@@ -51,15 +52,25 @@ _SIZED = (
 PLACES = 3  # columns of each type
 
 
+def described(spark: SparkSession) -> dict[str, tuple[str, str]]:
+    """By function of one row, its usage and its examples."""
+    jvm: Any = spark._jvm
+    infos = jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos()
+    of_rows = [
+        i
+        for i in infos
+        if i.getGroup() not in ("agg_funcs", "window_funcs", "generator_funcs", "table_funcs") and i.getName() not in _SIZED
+    ]
+    return {info.getName(): (info.getUsage(), info.getExamples().replace("_FUNC_", info.getName())) for info in of_rows}
+
+
 def examples(spark: SparkSession) -> dict[str, list[str]]:
     """By function, the expressions of its examples."""
-    jvm: Any = spark._jvm
-    found: dict[str, list[str]] = {}
-    for info in jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos():
-        if info.getGroup() not in ("agg_funcs", "window_funcs", "generator_funcs", "table_funcs") and info.getName() not in _SIZED:
-            statements = re.findall(r"> SELECT (.*?);\s*\n", info.getExamples().replace("_FUNC_", info.getName()), re.S)
-            found[info.getName()] = [s for s in statements if " FROM " not in s.upper().replace("FROM V", "").replace("' FROM", "'")]
-    return found
+    found = {name: re.findall(r"> SELECT (.*?);\s*\n", shown, re.S) for name, (_, shown) in described(spark).items()}
+    plain = {
+        name: [s for s in sqls if " FROM " not in s.upper().replace("FROM V", "").replace("' FROM", "'")] for name, sqls in found.items()
+    }
+    return plain
 
 
 class Registry:
@@ -108,6 +119,13 @@ class Registry:
                     yield text
             if found and chosen == tuple(places):
                 return
+
+    def calls(self, name: str, usage: str, shown: str, wanted: int) -> list[str]:
+        """Calls of a function with other arguments than an example has, each as text: of numbers, hashes do not tell -0.0."""
+        numbers = numbers_of_arguments(name, usage, shown)
+        tried = itertools.islice(calls(name, numbers, self.random), 8 * wanted)
+        texts = (f"cast({call} AS string)" for call in tried)
+        return list(itertools.islice((text for text in texts if self._accepted(text)), wanted))
 
     def _type_of(self, token: str) -> str | None:
         if token not in self.types:

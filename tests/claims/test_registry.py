@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from random import Random
 
@@ -10,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import Skipping
-from tests.claims.registry import Registry, examples
+from tests.claims.registry import Registry, described, examples
 from tests.support import settings_of
 
 SIZE = int(os.environ.get("DATA_SKIP_CLAIMS", "1"))
@@ -42,3 +43,23 @@ def test_the_driver_evaluates_as_a_job_does(spark: SparkSession, skipping: Skipp
     print(f"{len({name for name, _ in asked})} functions, {len(asked)} expressions, {compared} values")
     assert not wrong, "\n".join(wrong)
     assert len({name for name, _ in asked}) > 0.6 * len(names)
+
+
+@pytest.mark.parametrize("ansi", ["false", "true"])
+def test_of_any_arguments(spark: SparkSession, skipping: Skipping, tmp_path: Path, ansi: str) -> None:
+    settings = {
+        "spark.sql.ansi.enabled": ansi,
+        "spark.sql.session.timeZone": "America/New_York",
+        "spark.sql.legacy.allowHashOnMapType": "true",
+    }
+    random = Random(f"any {SEED} {ansi}")
+    with settings_of(spark, {**settings, "spark.sql.subexpressionElimination.enabled": "false"}):
+        registry = Registry(spark, skipping, tmp_path / "values", random, 200)
+        known = {name: about for name, about in described(spark).items() if re.fullmatch(r"\w+", name)}
+        names = sorted(known) if SIZE > 1 else random.sample(sorted(known), 60)
+        asked = [text for name in names for text in registry.calls(name, *known[name], wanted=min(SIZE, 40))]
+        found = [registry.compare(asked[start : start + BATCH]) for start in range(0, len(asked), BATCH)]
+    print(f"{len(names)} functions, {len(asked)} calls, {sum(values for _, values in found)} values")
+    wrong = [text for unlike, _ in found for text in unlike]
+    assert not wrong, "\n".join(wrong)
+    assert sum(values for _, values in found) > len(asked)
