@@ -114,11 +114,12 @@ def test_what_is_read_instead(lake: Lake, values: pa.Array, options: dict[str, A
     assert lake.table().describe().files_indexed == 1
 
 
-@pytest.mark.parametrize("stranger", [b"parquet-mR", b"impala-cpp"])
+@pytest.mark.parametrize("stranger", [b"parquet-mR version 1.15.2", b"impala-cpp version 1.15.2", b"parquet-mr version 1.8.3 ."])
 def test_unknown_writers_are_not_believed(lake: Lake, stranger: bytes) -> None:
+    """Nor those of which files were merged with counts that they did not have: PARQUET-1217."""
     lake.file("a.parquet", {"n": [1, 2]})
     path = lake.folder / "a.parquet"
-    path.write_bytes(path.read_bytes().replace(b"parquet-cp", stranger[:10]))
+    path.write_bytes(path.read_bytes().replace(b"parquet-cpp-arrow version", stranger[:25]))
     aged(path)
     assert lake.table().create_index(MinMax("n")).files_lifted == 0
 

@@ -19,7 +19,9 @@ import pyarrow.parquet as pq
 from data_skip.data_types import TIMES, decimal_bytes, is_decimal, precision_and_scale
 from data_skip.expression import Column, Element, Expression
 
-WRITERS = ("parquet-mr version ", "parquet-cpp-arrow version ")  # those believed; others were wrong: apache/datafusion#9779, arrow-go#525
+WRITERS = ("parquet-mr version ", "parquet-cpp-arrow version ")  # others were wrong: apache/datafusion#9779, arrow-go#525
+_COUNT_NULLS = tuple(f"parquet-mr version 1.{n}." for n in range(10, 100))  # of all columns; before, files that are merged: PARQUET-1217
+_COUNT_NULLS_OF_ROWS = "parquet-cpp-arrow version "  # not of all lists: PARQUET-2067 to version 5, apache/arrow#51097 from 12 to 25
 _PLAIN: dict[str, tuple[str, str | tuple[str, ...]]] = {  # types that Spark reads as they lie: physical type, how that of logic begins
     "boolean": ("BOOLEAN", "None"),
     "tinyint": ("INT32", "Int(bitWidth=8, isSigned=true)"),
@@ -36,7 +38,6 @@ _PLAIN: dict[str, tuple[str, str | tuple[str, ...]]] = {  # types that Spark rea
 }
 _BYTES = "FIXED_LEN_BYTE_ARRAY"
 _LIST = ".list.element"  # how writers of today lay out an array; a file of another layout is read
-_MISCOUNTS = tuple(f"parquet-cpp-arrow version {n}." for n in range(6))  # the NULLs of lists: PARQUET-2067
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,12 @@ class Footer:
 
     def chunks(self, expression: Expression) -> list[pq.ColumnChunkMetaData] | None:
         """What each row group says of the values of a column, a field, or the elements of an array; of NULLs it counts one for an array
-        without elements, as `Element` does. None where Spark may see others than lie in the file, or writers are known to err."""
+        without elements, as `Element` does. None where Spark may see others than lie in the file, or the writer is not known to count so."""
         place = self.place(expression)
         if place is None or (expression.type in TIMES and not self.of_modern_spark):
             return None
-        if isinstance(expression, Element) and self.metadata.created_by.startswith(_MISCOUNTS):
+        counts = _COUNT_NULLS if isinstance(expression, Element) else (*_COUNT_NULLS, _COUNT_NULLS_OF_ROWS)
+        if not self.metadata.created_by.startswith(counts):
             return None
         if is_decimal(expression.type) and not self._ordered_decimal(place, expression.type):
             return None

@@ -394,7 +394,7 @@ class Table:
                 raise DataSkipError(f"Spark does not understand {where!r} on {self.name}: {first_line(error)}") from error
         scans = self._jvm.scans(frame)
         if not scans:
-            return Listing.now(self._state().scan).paths
+            return [] if self._jvm.is_empty(frame) else Listing.now(self._state().scan).paths
         listing = Listing.now(scans[0])
         decide(listing, self._catalog.find, self._catalog.knowledge)
         return listing.kept

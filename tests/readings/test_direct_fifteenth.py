@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from data_skip import Index, MinMax, ValueList
-from data_skip.building.file_records import _BYTES, Part, Wanted, records_of, takes_distinct
+from data_skip.building.file_records import _BYTES, Wanted, records_of, takes_distinct
+from data_skip.building.lifting import Part
 from data_skip.expression import Column
 from tests.support import Lake, aged, settings_of
 from tests.test_direct import Everything, by_both

@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 
 from data_skip.building.binding import Binding
 from data_skip.building.collect import add, finish_records
-from data_skip.building.file_records import Found, Part, Wanted, records_of
-from data_skip.building.lifting import by_name_from_parquet, is_local, lifts, trees_of
+from data_skip.building.file_records import Found, Wanted, records_of
+from data_skip.building.lifting import Part, by_name_from_parquet, is_local, lifts, trees_of
 from data_skip.building.plain import is_plain, why_not
 from data_skip.building.remote_files import NOWHERE, SCHEMES, RemoteFiles
 from data_skip.building.same_code import Code

@@ -16,8 +16,8 @@ from data_skip.building.binding import Binding
 from data_skip.building.collect import COUNT, REFUSED, TOLD, WHOLE, told_number
 from data_skip.building.direct import tasks_of
 from data_skip.building.distinct_values import MOST_BYTES
-from data_skip.building.file_records import Part, batches_of
-from data_skip.building.lifting import is_local
+from data_skip.building.file_records import batches_of
+from data_skip.building.lifting import Part, is_local
 from data_skip.building.plain import NotPlain, decoded, is_plain, why_not
 from data_skip.building.same_code import Code
 from data_skip.data_types import arrow_type

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import RawIOBase
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 
 from data_skip.building.collect import Collected, finish_records, merge_records, record_of, takes_distinct
 from data_skip.building.distinct_values import DistinctValues
-from data_skip.building.lifting import is_local, lifted, local_path
+from data_skip.building.lifting import Part, is_local, lifted, unchanged
 from data_skip.building.plain import NotPlain, decoded, values, why_not_in
 from data_skip.building.remote_files import NOWHERE, RemoteFiles
 from data_skip.expression import Column, Expression
@@ -47,18 +46,6 @@ class Wanted:
         return list(found.values())
 
 
-@dataclass(frozen=True)
-class Part:
-    """A file as it was listed, by its number there, or one of several parts of it that are about equal."""
-
-    number: int
-    uri: str
-    size: int
-    modified: int  # in milliseconds
-    place: int = 0
-    parts: int = 1
-
-
 @dataclass
 class Found:
     """What came of a part: what is known of it, or why Spark has to read the file; and the first error of each index, by its place."""
@@ -75,24 +62,16 @@ def records_of(part: Part, wanted: Wanted, remote: RemoteFiles = NOWHERE) -> Fou
     if not is_local(part.uri):
         with remote.opened(part.uri) as file:
             return _records_of(part, wanted, file)
-    return _records_of(part, wanted, _unchanged(part))
+    return _records_of(part, wanted, unchanged(part))
 
 
 def batches_of(part: Part, columns: list[Column]) -> Iterator[dict[tuple[str, ...], pa.Array]]:
     """The values of columns of a part of a local file, as `_batches` has them. An error where it cannot be read, or not as Spark does."""
-    path = _unchanged(part)
+    path = unchanged(part)
     footer = Footer(path, pq.read_metadata(path))
     if why := why_not_in(footer, columns):
         raise NotPlain(why)
     yield from _batches(footer, part, columns)
-
-
-def _unchanged(part: Part) -> Path:
-    path = local_path(part.uri)
-    state = os.stat(path)
-    if (state.st_size, state.st_mtime_ns // 1_000_000) != (part.size, part.modified):
-        raise NotPlain("it has changed, or is another one where it is read")
-    return path
 
 
 def _records_of(part: Part, wanted: Wanted, file: Path | RawIOBase) -> Found:

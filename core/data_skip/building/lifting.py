@@ -6,8 +6,10 @@ files, that is: others are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,16 +28,28 @@ from data_skip.store.definition import Definition
 _THREADS = 8
 
 
-def lift(uris: Mapping[int, str], definitions: Mapping[Index, Definition]) -> dict[int, Collected]:
-    """The records of those files that need not be read, by the numbers that the files are given with."""
+@dataclass(frozen=True)
+class Part:
+    """A file as it was listed, by its number there, or one of several parts of it that are about equal."""
+
+    number: int
+    uri: str
+    size: int
+    modified: int  # in milliseconds
+    place: int = 0
+    parts: int = 1
+
+
+def lift(files: Iterable[Part], definitions: Mapping[Index, Definition]) -> dict[int, Collected]:
+    """The records of those files that need not be read, by their numbers."""
     readers = [definition.reader for definition in definitions.values()]
     if not all(map(lifts, definitions)) or any(not by_name_from_parquet(reader) for reader in readers):
         return {}
-    local = {i: local_path(uri) for i, uri in uris.items() if is_local(uri)}
+    local = [file for file in files if is_local(file.uri)]
     trees = trees_of(definitions)
     with ThreadPoolExecutor(_THREADS) as pool:
-        lifted = pool.map(partial(_lift_one, trees=trees), local.values())
-        return {i: file for i, file in zip(local, lifted, strict=True) if file is not None}
+        lifted = pool.map(partial(_lift_one, trees=trees), local)
+        return {file.number: found for file, found in zip(local, lifted, strict=True) if found is not None}
 
 
 def trees_of(definitions: Mapping[Index, Definition]) -> dict[Index, tuple[Expression, ...]]:
@@ -54,10 +68,11 @@ def by_name_from_parquet(reader: Mapping[str, Any]) -> bool:
     return bool(reader["format"] == "parquet" and reader["session"].get("spark.sql.parquet.fieldId.read.enabled") != "true")
 
 
-def _lift_one(path: Path, trees: Mapping[Index, tuple[Expression, ...]]) -> Collected | None:
+def _lift_one(file: Part, trees: Mapping[Index, tuple[Expression, ...]]) -> Collected | None:
     try:
+        path = unchanged(file)
         return lifted(Footer(path, pq.read_metadata(path)), trees)
-    except (OSError, pa.ArrowException):  # encrypted, gone, or no Parquet: Spark will say what it is
+    except (OSError, pa.ArrowException):  # encrypted, gone, changed, or no Parquet: Spark will say what it is
         return None
 
 
@@ -81,3 +96,12 @@ def is_local(uri: str) -> bool:
 def local_path(uri: str) -> Path:
     """The path of a `file:` URI."""
     return Path(unquote(uri.removeprefix("file:")))
+
+
+def unchanged(file: Part) -> Path:
+    """The path of a local file. OSError where it is not the one that was listed."""
+    path = local_path(file.uri)
+    state = os.stat(path)
+    if (state.st_size, state.st_mtime_ns // 1_000_000) != (file.size, file.modified):
+        raise OSError("it has changed, or is another one where it is read")
+    return path

@@ -16,11 +16,11 @@ from data_skip.building.binding import Binding
 from data_skip.building.collect import COUNT, FILE, TOLD, Collected, collect, expressions_of, named, told_of
 from data_skip.building.direct_values import column_of, values_told
 from data_skip.building.doubts import fields_held, forget_lacking, undated
-from data_skip.building.file_records import Part, Wanted
+from data_skip.building.file_records import Wanted
 from data_skip.building.generations import Below
 from data_skip.building.grouped import Pass, grouped, passes
 from data_skip.building.index_report import IndexReport
-from data_skip.building.lifting import lift
+from data_skip.building.lifting import Part, lift
 from data_skip.building.lines import LINE, encoding_of, files_with, files_with_header, odd_lines
 from data_skip.building.source import TableState
 from data_skip.clause import Mask
@@ -149,9 +149,8 @@ def _read_directly(
 
 def _lift(listing: Listing, wanted: Mask, bindings: Sequence[Binding]) -> dict[int, Collected]:
     """What footers alone say of the wanted files, by the place of each in the listing."""
-    paths = listing.paths if wanted.any() else []
-    uris = {i: path for i, path in enumerate(paths) if wanted[i]}
-    return lift(uris, {binding.index: binding.definition for binding in bindings})
+    files = _parts(listing, wanted) if wanted.any() else []
+    return lift(files, {binding.index: binding.definition for binding in bindings})
 
 
 def _read_all_that_can_be(

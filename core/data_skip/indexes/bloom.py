@@ -15,7 +15,7 @@ from data_skip.clause import Clause, Computed, Text
 from data_skip.data_types import FRACTIONAL, arrow_type, is_ordered
 from data_skip.expression import Expression
 from data_skip.filters import Indexes, admits
-from data_skip.footer import WRITERS, Footer, has_null
+from data_skip.footer import Footer, has_null
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.indexes.distinct import ascending
 from data_skip.indexes.split_block import BLOCK_BYTES, Hashes, any_may_hold, bitset, blocks_for, folded, hash_values, passing
@@ -74,7 +74,7 @@ class BloomFilter(Index):
         The file is read instead where one is missing, empty or full.
         """
         chunks = footer.chunks(expressions[0])
-        if chunks is None or not footer.metadata.created_by.startswith(WRITERS):
+        if chunks is None:
             return None
         bitsets = []
         for chunk in chunks:

@@ -14,7 +14,7 @@ from data_skip.clause import Clause, Named, Text, Words, any_of
 from data_skip.data_types import FRACTIONAL, WHOLE, has_collation, is_decimal, is_ordered
 from data_skip.expression import Expression, name_of
 from data_skip.filters import Indexes, admits
-from data_skip.footer import WRITERS, Footer
+from data_skip.footer import Footer
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.proofs.dictionary import Decider, decider
 from data_skip.proofs.like import LOOSE
@@ -65,7 +65,7 @@ class MinMax(Index):
     def lift(self, footer: Footer, expressions: tuple[Expression, ...]) -> Record | None:
         """Of whole numbers, decimals, dates and times, from the statistics of row groups. The file is read where one has none."""
         chunks, type_ = footer.chunks(expressions[0]), expressions[0].type
-        if chunks is None or not footer.metadata.created_by.startswith(WRITERS):
+        if chunks is None:
             return None
         record: Record = {"min": None, "max": None, **dict.fromkeys(COUNTS, 0)}
         for chunk in chunks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -133,10 +134,12 @@ def _folder_name(root: str) -> str:
 
 
 def _as_uri(folder: str) -> str:
-    """A folder on an object store, written as Hadoop's paths are, with no escapes: `#` and `?` would end its path."""
+    """A folder on an object store, written as Hadoop's paths are, with no escapes: `#` and `?` would end its path. Another: as Python has it."""
     scheme, separator, rest = folder.partition("://")
-    if not separator or scheme == "file":
-        return folder
+    if folder.lower().startswith("file:/"):
+        return f"file:{folder[5:]}"
+    if not separator:
+        return os.path.abspath(os.path.expanduser(folder))
     return f"{scheme}://{_NO_PATH.sub(lambda found: quote(found[0]), re.sub('/+', '/', rest))}"
 
 

@@ -135,6 +135,11 @@ class Jvm:
         # py4j ends the iteration over a list by an exception, and PySpark takes longer to translate that than all of this takes.
         return [Scan(java) for java in found.toArray()]
 
+    def is_empty(self, frame: DataFrame) -> bool:
+        """Whether Spark knows, of the plan alone, that a DataFrame has no rows."""
+        most = frame._jdf.queryExecution().optimizedPlan().maxRows()
+        return bool(most.isDefined() and most.get() == 0)
+
     def expression(self, frame: DataFrame) -> dict[str, Any] | None:
         """The last column of a DataFrame, as a tree over its table's columns; None where it is more than an expression over one row."""
         encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())

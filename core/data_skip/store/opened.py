@@ -25,7 +25,7 @@ from data_skip.store.snapshot import Snapshot
 from data_skip.store.storage_options import Hadoop
 
 _BEGINNING = 1 << 16  # bytes
-_MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f]")  # what deltalake 1.6 misreads in a local path
+_MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f\x7f]")  # what deltalake 1.6 misreads in a local path
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
 _PANIC = "PanicException"  # of deltalake's Rust, and no Exception
 
@@ -62,8 +62,12 @@ class DeltaReader:
 
     @property
     def _is_misread(self) -> bool:
-        """Whether deltalake 1.6 takes the path for another one: it takes escapes for what they stand for once too often."""
-        return _MISREAD.search(self.location) is not None if self._is_local else _ESCAPE.search(unquote(self.location)) is not None
+        """Whether deltalake 1.6 takes the path for another one: it takes escapes for what they stand for once too often, after links."""
+        return (
+            _MISREAD.search(os.path.realpath(self.location)) is not None
+            if self._is_local
+            else _ESCAPE.search(unquote(self.location)) is not None
+        )
 
     def _opened(self) -> DeltaTable:
         """The last version. ValueError for what is not to be read: it is looked at each time, since others may have written it."""
