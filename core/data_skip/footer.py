@@ -55,7 +55,7 @@ class Footer:
 
     def chunks(self, expression: Expression) -> list[pq.ColumnChunkMetaData] | None:
         """What each row group says of the values of a column, a field, or the elements of an array; of NULLs it counts one for an array
-        without elements, as `Element` does. None where Spark may see others than lie in the file, or the writer is not known to count so."""
+        without elements, as `Element` does. None where Spark may see others than lie in the file, or the writer may count otherwise."""
         place = self.place(expression)
         if place is None or (expression.type in TIMES and not self.of_modern_spark):
             return None

@@ -134,7 +134,7 @@ def _folder_name(root: str) -> str:
 
 
 def _as_uri(folder: str) -> str:
-    """A folder on an object store, written as Hadoop's paths are, with no escapes: `#` and `?` would end its path. Another: as Python has it."""
+    """A folder on an object store, written as Hadoop's paths are, with no escapes: `#` and `?` would end its path; another, in full."""
     scheme, separator, rest = folder.partition("://")
     if folder.lower().startswith("file:/"):
         return f"file:{folder[5:]}"

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.Levenshtein;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.MakeTimestamp;
 import org.apache.spark.sql.catalyst.expressions.Slice;
+import org.apache.spark.sql.catalyst.expressions.TryEval;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
@@ -58,6 +59,7 @@ public final class Doubtful {
     if (expression instanceof InSet) return mayMeetNaN((InSet) expression);
     if (expression instanceof ArrayJoin || expression instanceof Levenshtein) return mayLackTheThird(expression);
     if (expression instanceof DivideInterval) return true; // by 0 it is NULL, or nothing that is, in generated code
+    if (expression instanceof TryEval) return buildsMap(expression);
     if (expression instanceof MakeTimestamp) return !(expression.children().apply(SECONDS) instanceof Literal);
     if (expression instanceof Slice) return !(isSmall(expression, 1) && isSmall(expression, 2));
     if (expression.dataType() instanceof MapType && !isRead(expression)) return hasFloatKeys((MapType) expression.dataType());
@@ -84,6 +86,16 @@ public final class Doubtful {
   /** By its code ArrayJoin gives NULL for each array where what replaces NULL may be NULL; Levenshtein.eval takes a threshold NULL for 0. */
   private static boolean mayLackTheThird(Expression expression) {
     return expression.children().size() == 3 && ((Expression) expression.children().apply(2)).nullable();
+  }
+
+  /** What an error leaves in the builder of a map, a job has in the map of its next row; a query ends by it, unless it is caught. */
+  private static boolean buildsMap(Expression expression) {
+    if (expression.dataType() instanceof MapType && !isRead(expression)) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) {
+      if (buildsMap((Expression) children.next())) return true;
+    }
+    return false;
   }
 
   /** Slice.eval adds where it begins and how long it is, which may wrap round. */
