@@ -57,7 +57,7 @@ def test_of_any_arguments(spark: SparkSession, skipping: Skipping, tmp_path: Pat
         registry = Registry(spark, skipping, tmp_path / "values", random, 200)
         known = {name: about for name, about in described(spark).items() if re.fullmatch(r"\w+", name) and "window" not in name}
         names = sorted(known) if SIZE > 1 else random.sample(sorted(known), 60)
-        asked = [text for name in names for text in registry.calls(name, *known[name], wanted=min(SIZE, 40))]
+        asked = [text for name in names for text in registry.calls(name, *known[name], wanted=max(1, min(SIZE, 40) // 4))]
         found = [registry.compare(asked[start : start + BATCH]) for start in range(0, len(asked), BATCH)]
     print(f"{len(names)} functions, {len(asked)} calls, {sum(values for _, values in found)} values")
     wrong = [text for unlike, _ in found for text in unlike]

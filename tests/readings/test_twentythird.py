@@ -324,6 +324,32 @@ PART = "Error performing PUT http://127.0.0.1:9/b/t/part-00000.parquet in 1.0s"
 STATUS = "Server returned non-2xx status code\n   \x1b[31m\u21b3\x1b[0m "
 
 
+@pytest.mark.parametrize("error", [ValueError, RuntimeError, Exception])
+def test_any_error_once_the_commit_is_there(error: type[Exception]) -> None:
+    """deltalake has several kinds of them, and tidies up after a commit: what was committed was told to have failed."""
+    log: dict[int, bytes] = {}
+
+    def write() -> None:
+        commit.is_done_before(0)
+        if asked == "committed":
+            log[1] = commit.name.encode()
+        raise error("after it")
+
+    def read(version: int) -> bytes:
+        if version not in log:
+            raise FileNotFoundError
+        return log[version]
+
+    for asked in ("committed", "refused"):
+        log.clear()
+        commit = Commit(read)
+        if asked == "committed":
+            assert retried(write, commit) is None
+        else:
+            with pytest.raises(error, match="after it"):
+                retried(write, commit)
+
+
 @pytest.mark.parametrize(
     ("error", "known"),
     [

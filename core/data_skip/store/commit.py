@@ -65,19 +65,22 @@ class Commit:
 def retried(write: Callable[[], None], commit: Commit) -> tuple[Exception, bool] | None:
     """Writes, and again where another writer was faster; None once it is done.
 
-    Else why not, and whether it is known that nothing was written, nor will be.
+    Else why not, and whether it is known that nothing was written, nor will be. What is no failure of deltalake's is raised, if it is not
+    of what comes once the commit is there.
     """
     for attempt in range(_TRIES):
         begun = time.monotonic()
         try:
             write()
             return None
-        except FAILURES as error:
+        except Exception as error:
             try:
                 if commit.is_there():
                     return None
             except FAILURES:
                 return error, False
+            if not isinstance(error, FAILURES):
+                raise
             if attempt == _TRIES - 1 or not (isinstance(error, CommitFailedError) or _FASTER.search(str(error))):
                 return error, not _may_come(error)
             time.sleep(random.uniform(0, min(2**attempt, _MOST_PAUSE)) * (time.monotonic() - begun))
