@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from importlib import invalidate_caches
+from importlib import invalidate_caches, reload
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from pyspark.cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 
-from data_skip import Index, MinMax
+from data_skip import DataSkipError, Index, MinMax, index
 from data_skip.building import same_code
 from data_skip.building.same_code import Code, OtherCode
 from geo_skip import GeoBox
@@ -32,6 +32,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def forget() -> None:
     same_code._home.cache_clear()
     same_code._digest.cache_clear()
+    for name in [name for name in index.LOADED if name.startswith("plugin_of_tests")]:
+        del index.LOADED[name]
     invalidate_caches()
 
 
@@ -73,6 +75,20 @@ def test_a_plugin_that_differs(place: Path, name: str) -> None:
         forget()
         with pytest.raises(ModuleNotFoundError, match="plugin_of_tests"):
             code.check()
+
+
+def test_a_plugin_that_was_edited_since_it_was_loaded(place: Path) -> None:
+    """Driver and workers read the same new file, of which the driver runs the old one."""
+    file = place / "plugin_of_tests.py"
+    file.write_text(PLUGIN)
+    loaded = own("plugin_of_tests")
+    Code.of([loaded])
+    file.write_text(PLUGIN + "# edited\n")
+    same_code._digest.cache_clear()
+    with pytest.raises(DataSkipError, match="plugin_of_tests has changed since it was loaded"):
+        Code.of([loaded])
+    with pytest.raises(DataSkipError, match="plugin_of_tests has changed since it was loaded"):
+        Code.of([reload(sys.modules["plugin_of_tests"]).Own("x")])  # workers may have loaded the old one
 
 
 def test_classes_that_cross_as_they_are() -> None:

@@ -22,6 +22,8 @@ from data_skip.expression import Column, Element, Expression
 WRITERS = ("parquet-mr version ", "parquet-cpp-arrow version ")  # others were wrong: apache/datafusion#9779, arrow-go#525
 _COUNT_NULLS = tuple(f"parquet-mr version 1.{n}." for n in range(10, 100))  # of all columns; before, files that are merged: PARQUET-1217
 _COUNT_NULLS_OF_ROWS = "parquet-cpp-arrow version "  # not of all lists: PARQUET-2067 to version 5, apache/arrow#51097 from 12 to 25
+_REWRITTEN = b"original.created.by"  # by parquet-mr's rewriter, which copies what others have counted
+_SPARK, _ARROW = b"org.apache.spark.version", b"ARROW:schema"
 _PLAIN: dict[str, tuple[str, str | tuple[str, ...]]] = {  # types that Spark reads as they lie: physical type, how that of logic begins
     "boolean": ("BOOLEAN", "None"),
     "tinyint": ("INT32", "Int(bitWidth=8, isSigned=true)"),
@@ -59,12 +61,18 @@ class Footer:
         place = self.place(expression)
         if place is None or (expression.type in TIMES and not self.of_modern_spark):
             return None
-        counts = _COUNT_NULLS if isinstance(expression, Element) else (*_COUNT_NULLS, _COUNT_NULLS_OF_ROWS)
-        if not self.metadata.created_by.startswith(counts):
+        if not self._counts_nulls(of_lists=isinstance(expression, Element)):
             return None
         if is_decimal(expression.type) and not self._ordered_decimal(place, expression.type):
             return None
         return self.chunks_at(place)
+
+    def _counts_nulls(self, of_lists: bool) -> bool:
+        """Whether NULLs are counted by a writer that does so rightly. Who puts files together, as parquet-tools does, may not say whose."""
+        said = self.metadata.metadata or {}
+        if _REWRITTEN in said or (of_lists and (_SPARK not in said or _ARROW in said)):
+            return False
+        return bool(self.metadata.created_by.startswith(_COUNT_NULLS if of_lists else (*_COUNT_NULLS, _COUNT_NULLS_OF_ROWS)))
 
     def chunks_at(self, place: int) -> list[pq.ColumnChunkMetaData]:
         """What each row group says of the column at a place."""
@@ -119,7 +127,7 @@ class Footer:
     def of_modern_spark(self) -> bool:
         """Whether the file says that its dates and times are of the calendar that Spark uses since version 3."""
         said = self.metadata.metadata or {}
-        version = said.get(b"org.apache.spark.version", b"").decode()
+        version = said.get(_SPARK, b"").decode()
         return version[:1].isdigit() and version >= "3.0.0" and b"org.apache.spark.legacyDateTime" not in said  # as text, as Spark does
 
     def _ordered_decimal(self, place: int, type_: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from data_skip.footer import Footer
 from data_skip.sample import Sample
 
 Record = dict[str, Any]  # field -> value; None: unknown
+LOADED: dict[str, float] = {}  # when the first index of a module was defined, by the module
 
 
 class Index:
@@ -48,6 +50,10 @@ class Index:
     # Of each expression the fields of its smallest and largest value, or of lists of them, a part of the file each: for pictures. All
     # other fields are the same in any two files of one row without NULL. None: it keeps no ranges.
     extents: ClassVar[tuple[tuple[str, str], ...] | None] = None
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        LOADED.setdefault(cls.__module__, time.time())
 
     def __init__(self, *expressions: str, **parameters: Any) -> None:
         wanted = self.expression_count

@@ -133,8 +133,8 @@ class Skipping:
 
     def _before(self, query: str) -> QueryReport:
         """The report of the last query but one that runs; "": of the last."""
-        last, off = self._callback.reports.last(query), self.jvm.last_left_alone()
-        return QueryReport(off) if off != query and _number(off) > _number(last.execution_id) else last
+        last, off = self._callback.reports.last(query), self.jvm.last_left_alone(query)
+        return QueryReport(off) if _number(off) > _number(last.execution_id) else last
 
     def reports(self) -> list[QueryReport]:
         """The reports of the last hundred queries, the oldest first."""

@@ -287,7 +287,8 @@ class Table:
 
     def _refuse_twice(self, index: Index, existing: Mapping[str, Definition]) -> None:
         if stored_columns(index, existing):
-            raise IndexExistsError(f"{index} exists already on {self.name}; refresh() brings it up to date, drop_index() removes it")
+            advice = "refresh() brings it up to date, drop_index() removes it, ensure_index() makes what is missing"
+            raise IndexExistsError(f"{index} exists already on {self.name}; {advice}")
 
     def refresh(self, progress: bool | None = None, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of files that are new or changed since, for every index that this session knows, and commits them.

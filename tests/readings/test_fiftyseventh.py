@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import base64
+import importlib
+import os
+import shutil
+import sys
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
+import pyspark.sql.functions as F
 import pytest
 
 from data_skip import BloomFilter, DataSkipError, MinMax, ValueList
-from data_skip.planning.catalog import places_of
-from tests.support import Lake, aged
+from data_skip.footer import Footer
+from data_skip.planning.catalog import Catalog, places_of
+from data_skip.spark import python_code
+from data_skip.store import DeltaStore, StoreError
+from tests.support import Lake, aged, files_read, settings_of
 
 # items: list<struct<price: bigint>>, [[{1}], []], by pyarrow 25.0.1: its footer counts no NULL, and two values.
 BY_ARROW_25 = (
@@ -40,12 +49,66 @@ def test_a_link_to_a_folder_that_deltalake_misreads(lake: Lake, name: str) -> No
     lake.folder.rename(real)
     lake.folder.symlink_to(real)
     lake.file("a.parquet", {"x": [1]})
-    with pytest.raises(DataSkipError, match=r"deltalake cannot write to .*index_root"):
+    with pytest.raises(DataSkipError, match=r"deltalake cannot read nor write .*index_root"):
         lake.table().create_index(MinMax("x"))
     assert not list(lake.folder.glob(".data_skip/**/*.json"))
     lake.view()
     lake.spark.sql("SELECT * FROM t WHERE x = 2").collect()
     assert "cannot be read" not in str(lake.skipping.report())
+
+
+def test_an_index_that_comes_to_such_a_name(lake: Lake) -> None:
+    """A refresh of the copy wrote a version that could not be read, in the midst of what was of the other."""
+    table, copy = Lake(lake.spark, lake.skipping, lake.folder / "a b"), lake.folder / "a%20b"
+    table.file("a.parquet", {"x": [1]})
+    table.index(MinMax("x"))
+    shutil.copytree(table.folder, copy)
+    aged(copy / "a.parquet")
+    moved = Lake(lake.spark, lake.skipping, copy)
+    moved.file("b.parquet", {"x": [2]})
+    log = sorted(file.name for file in copy.rglob("*.json"))
+    for attempt in (moved.table().refresh, moved.table().compact, lambda: moved.table().drop_index(MinMax("x"))):
+        with pytest.raises(DataSkipError, match="rename it"):
+            attempt()
+    assert sorted(file.name for file in copy.rglob("*.json")) == log
+    moved.view()
+    assert moved.spark.sql("SELECT * FROM t WHERE x = 2").count() == 1
+
+
+@pytest.mark.parametrize("index_root", ["hdfs:/indexes", "s3a:/bucket/indexes", "file:indexes"])
+def test_an_index_root_that_is_no_place(index_root: str) -> None:
+    with pytest.raises(DataSkipError, match="is no folder"):
+        Catalog(index_root)
+
+
+def test_a_forked_process(lake: Lake) -> None:
+    """It was told to delete an index that is well."""
+    lake.file("a.parquet", {"x": [1]})
+    location = lake.index(MinMax("x")).describe().location
+    told = lake.folder.parent / "told"
+    if (child := os.fork()) == 0:
+        try:
+            DeltaStore(location).snapshot()
+        except StoreError as error:
+            told.write_text(str(error))
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert "spawn" in told.read_text() and "delete" not in told.read_text()
+
+
+def test_a_footer_that_tells_what_another_writer_counted() -> None:
+    """parquet-mr's rewriter copies counts, and writes itself in as who created the file."""
+
+    def told(created_by: str, **said: str) -> tuple[bool, bool]:
+        metadata = SimpleNamespace(created_by=created_by, metadata={key.encode(): text.encode() for key, text in said.items()})
+        footer = Footer(Path("a.parquet"), metadata)  # type: ignore[arg-type]
+        return footer._counts_nulls(of_lists=False), footer._counts_nulls(of_lists=True)
+
+    spark, mr, arrow = {"org.apache.spark.version": "4.0.1"}, "parquet-mr version 1.15.2 (build x)", "parquet-cpp-arrow version 26.0.1"
+    assert told(mr, **spark) == (True, True)
+    assert told(mr) == told(mr, **spark, **{"ARROW:schema": "x"}) == told(arrow) == told(arrow, **spark) == (True, False)
+    assert told(mr, **spark, **{"original.created.by": arrow}) == told("parquet-mr version 1.8.3 (build x)", **spark) == (False, False)
 
 
 @pytest.mark.parametrize("index_root", ["~/indexes", "FILE:{home}/indexes", "indexes"])
@@ -73,3 +136,73 @@ def test_an_error_of_a_map_that_is_caught(lake: Lake) -> None:
     lake.index(ValueList("s"))
     wheres = [f"try_add(DATE'2020-01-01', size(str_to_map(s))) = DATE'2020-01-0{day}'" for day in (2, 3)]
     assert lake.reads(*wheres, "s = 'z:1,z:2'")[2] == {"a.parquet"}
+
+
+def test_a_module_that_changes_while_spark_runs(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that are used again keep what they have loaded: records were made by the old code, and kept under the new one's name."""
+    path = tmp_path / "reading_stale.py"
+    path.write_text("def stale(x): return x % 10\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    lake.spark.sparkContext.addPyFile(str(path))
+    try:
+        module = importlib.import_module("reading_stale")
+        lake.spark.udf.register("stale", F.udf(module.stale, "long"))
+        lake.file("a.parquet", {"x": [8]})
+        lake.file("b.parquet", {"x": [15]})
+        with pytest.raises(DataSkipError, match="reading_stale, which has changed since Spark began"):
+            lake.index(ValueList("stale(x)"))
+        lake.index(ValueList("x"))
+        lake.view()
+        lake.check("stale(x) = 5", read=["a.parquet", "b.parquet"])
+        lake.check("stale(x) + 1 = 6 AND x = 15", read=["b.parquet"])
+        monkeypatch.setattr(python_code, "_written", lambda _: 0.0)
+        lake.check("stale(x) = 5", read=["b.parquet"])
+    finally:
+        lake.spark.sparkContext._python_includes.clear()
+        sys.modules.pop("reading_stale", None)
+
+
+def test_an_index_of_a_partition_that_was_dropped(lake: Lake) -> None:
+    """It hid the table's, for ever."""
+    for i in range(3):
+        lake.file(f"p={i % 2}/{i}.parquet", {"x": [i]})
+    lake.index(MinMax("x"))
+    part = lake.skipping.table(str(lake.folder / "p=0"))
+    part.create_index(ValueList("x"))
+    part.drop_index(ValueList("x"))
+    frame = lake.spark.read.parquet(str(lake.folder / "p=0"))
+    assert files_read(lake.skipping, frame.where("x = 2"), lake.folder) == {"p=0/2.parquet"}
+
+
+def test_what_sql_reports_while_skipping_is_off(lake: Lake) -> None:
+    """Its own query was the last one for which it was off, so it told of one before."""
+    lake.file("a.parquet", {"x": [1]})
+    lake.index(MinMax("x"))
+    lake.view()
+    lake.spark.sql("SELECT * FROM t WHERE x = 1").collect()
+    with settings_of(lake.spark, {"spark.data_skip.enabled": "false"}):
+        lake.spark.sql("SELECT * FROM t WHERE x = 2").collect()
+        (row,) = lake.spark.sql("SELECT * FROM data_skip_report()").collect()
+    assert row.table is None and "skipping was off" in row.notes[0]
+
+
+def test_files_of_before_1970(lake: Lake) -> None:
+    """Their times were rounded up, where Spark's listing rounds them down: they were never skipped."""
+    os.utime(lake.file("a.parquet", {"x": [1]}), ns=(-1_500_000, -1_500_000))
+    lake.index(MinMax("x"))
+    lake.view()
+    lake.check("x = 2", read=[])
+
+
+def test_which_columns_are_read_otherwise(lake: Lake) -> None:
+    lake.text("a.csv", "1,2,3\n")
+    lake.index(MinMax("a"), format="csv", schema="a INT, b INT, c INT")  # type: ignore[arg-type]
+    lake.view(format="csv", schema="a INT, b STRING, c INT")
+    lake.spark.sql("SELECT * FROM t WHERE a = 5").collect()
+    assert "columns [['b', 'integer', None, None]], the query reads [['b', 'string', None, None]]" in str(lake.skipping.report())
+
+
+def test_what_no_format_would_cure(lake: Lake) -> None:
+    with pytest.raises(DataSkipError, match="PATH_NOT_FOUND") as error:
+        lake.skipping.table(str(lake.folder / "nope")).create_index(MinMax("x"))
+    assert "give format" not in str(error.value)

@@ -14,6 +14,7 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
 from data_skip import MinMax, ValueList
+from data_skip.spark import python_code
 from data_skip.spark.python_code import named_code
 from log_skip.extractors import Distinct, extractors
 from tests.support import Lake, files_read
@@ -113,6 +114,7 @@ def test_extractors_say_themselves_which_version_they_are() -> None:
 def test_an_index_over_a_function_that_was_edited_is_not_used(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "reading_edited.py"
     path.write_text("def edited(name): return name\n")
+    monkeypatch.setattr(python_code, "_written", lambda _: 0.0)  # as if it were edited between two applications
     monkeypatch.syspath_prepend(str(tmp_path))
     lake.spark.sparkContext.addPyFile(str(path))
     try:

@@ -24,6 +24,7 @@ from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm
+from data_skip.spark.python_code import CHANGED
 from data_skip.store.definition import Definition
 from data_skip.store.reader import Reading, difference, unsure
 
@@ -101,6 +102,8 @@ def _why_no_record(tree: Expression) -> str:
             return "holds a subquery, whose result may change; index a column or a function of columns"
         if isinstance(node, Call) and node.name == "AttributeReference":
             return "reads something that is no column of the files (as _metadata); index a column or a function of columns"
+        if isinstance(node, Call) and (module := json.loads(node.parameters).get(CHANGED)):
+            return f"is by module {module}, which has changed since Spark began: its workers may have loaded what it was; start Spark anew"
         if isinstance(node, Column) and node.partition:
             return f"reads the partition column {node}: Spark prunes partitions by itself; index another column"
     if not tree.deterministic:

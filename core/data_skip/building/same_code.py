@@ -1,7 +1,7 @@
 """Same code: functions and classes cross to Spark's workers by their names, and mean what is installed there.
 
 An index of another version would collect records that mean something else than the driver, and queries, take them for. So tasks refuse to
-collect where the source of the packages that collect differs.
+collect where the source of the packages that collect differs. A source that has changed since it was loaded says nothing of what runs.
 """
 
 from __future__ import annotations
@@ -10,20 +10,24 @@ import hashlib
 import io
 import pickle
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 from pyspark.cloudpickle import list_registry_pickle_by_value
 from pyspark.cloudpickle.cloudpickle import subimport
 
-from data_skip.index import Index
+from data_skip.errors import DataSkipError
+from data_skip.index import LOADED, Index
 
 _COLLECTING = ("data_skip", "data_skip.building", "data_skip.proofs")
+_LOADED = time.time()  # about when this process loaded data_skip
 _EVALUATING = (*_COLLECTING, "data_skip.indexes", "data_skip.planning", "data_skip.store")
 
 
@@ -51,8 +55,16 @@ class Code:
 
     @classmethod
     def _of(cls, packages: Iterable[str], modules: set[str]) -> Code:
-        homes = {home for module in modules - {"__main__", "builtins", "abc"} if (home := _home(module))}
-        return cls({name: _digest(name) for name in sorted({*packages, *homes})})
+        """DataSkipError where one has changed since it was loaded here."""
+        homes = {name: _LOADED for name in packages}
+        for module in modules - {"__main__", "builtins", "abc"}:
+            if home := _home(module):
+                loaded = LOADED.get(module, _LOADED)
+                homes[home] = min(loaded, homes.get(home, loaded))
+        for name, loaded in homes.items():
+            if _written(name) > loaded:
+                raise DataSkipError(f"the code of {name} has changed since it was loaded; start Python, and Spark, anew")
+        return cls({name: _digest(name) for name in sorted(homes)})
 
     def check(self) -> None:
         """OtherCode where one of them differs here; ModuleNotFoundError where it lacks."""
@@ -94,6 +106,15 @@ def _home(module: str) -> str:
     except (ImportError, ValueError):
         return ""
     return "" if spec is None else spec.parent or module
+
+
+def _written(name: str) -> float:
+    """When the last file of a package was written, without those below it; 0 where it has none, as in an archive."""
+    spec = find_spec(name)
+    folders = [Path(folder) for folder in (spec and spec.submodule_search_locations) or ()]
+    sources = [file for folder in folders for file in folder.glob("*.py")] or [Path((spec and spec.origin) or "")]
+    states = [file.stat() for file in sources if file.is_file()]
+    return max((max(state.st_mtime, state.st_ctime) for state in states), default=0.0)
 
 
 @cache

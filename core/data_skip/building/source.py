@@ -26,6 +26,7 @@ _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")  # and tho
 _WITH_SCHEMA = ("parquet", "orc", "avro", "geoparquet", "text")  # formats of which one file tells the columns
 _MERGING = ("parquet", "orc", "geoparquet")  # but these of all, where the reader is told to merge what files say
 _GLOB = re.compile(r"[{}\[\]*?\\]")  # what makes a path a pattern of Hadoop's
+_NO_FORMAT = re.compile("PATH_NOT_FOUND|CONFLICTING_DIRECTORY")  # errors of Spark of which no format is the cause
 _ANY = "data_skip_any string"  # a schema that every format takes
 
 
@@ -132,7 +133,7 @@ def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
             reader = reader.schema(source.schema)
         return reader.load(source.name)
     except SPARK_ERRORS as error:
-        hint = "" if source.format else "; give format=... if its files are not Parquet"
+        hint = "" if source.format or _NO_FORMAT.search(str(error)) else "; give format=... if its files are not Parquet"
         raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{hint}") from error
 
 

@@ -46,6 +46,7 @@ EARLIER = "_data_skip"  # where it was kept before, and is still found
 # For so long what was the last version of an index on object storage will do to choose files: what an older one says of them is true.
 BELIEVED_SECONDS = 10.0
 PATIENCE_SECONDS = 5.0  # for which an object store is waited for, unless the session says how long
+_NO_PLACE = re.compile(r"(?i)(?!file:/)[a-z][a-z0-9+.-]+:(?!//)")  # to Hadoop another file system, and to deltalake a folder
 _NO_PATH = re.compile(r"""[\x00-\x20"#%<>?\[\\\]^`{|}\x7f]""")  # what stands in no URI as it is
 
 
@@ -61,7 +62,9 @@ class Catalog:
     """The kinds of index and the filters of a session (the core's, and those of installed plugins), and the stores of its tables."""
 
     def __init__(self, index_root: str | None, spark: Hadoop | None = None) -> None:
-        """spark: by which Spark reaches object stores."""
+        """spark: by which Spark reaches object stores. DataSkipError for an `index_root` of which nobody can tell where it is."""
+        if index_root and _NO_PLACE.match(index_root):
+            raise DataSkipError(f"index_root={index_root!r} is no folder; give a path of this machine, or a URI as s3a://bucket/indexes")
         self.index_root = index_root.rstrip("/") if index_root else None
         self._spark = spark
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
@@ -97,6 +100,7 @@ class Catalog:
         found: dict[str, Snapshot] = {}
         for root in roots:
             wrong: StoreError | None = None
+            empty = ""  # where all indexes were dropped
             for candidate, counts in _candidates(root):
                 try:
                     if candidate not in seen:
@@ -104,12 +108,17 @@ class Catalog:
                 except StoreError as error:
                     wrong = wrong or (error if counts else None)
                     continue
-                if (snapshot := seen[candidate]) is not None:
+                if (snapshot := seen[candidate]) is None:
+                    continue
+                if snapshot.definitions:
                     found[candidate] = snapshot
                     break
+                empty = empty or candidate
             else:
                 if wrong is not None:
                     raise wrong
+                if (snapshot := seen.get(empty)) is not None:
+                    found[empty] = snapshot
         return list(found.items())
 
 

@@ -66,9 +66,9 @@ class Jvm:
         """From now on the session's queries skip files."""
         self._rule = self._shim.install(self._session, self._callback)
 
-    def last_left_alone(self) -> str:
-        """Spark's number of the last query for which skipping was off; "" where there is none."""
-        return str(self._rule.lastLeftAlone())
+    def last_left_alone(self, but: str = "") -> str:
+        """Spark's number of the last query, but one that runs, for which skipping was off; "" where there is none."""
+        return str(self._rule.lastLeftAlone(but))
 
     @contextmanager
     def unnoticed(self) -> Iterator[None]:
@@ -77,7 +77,7 @@ class Jvm:
         try:
             yield
         finally:
-            self._rule.lastLeftAlone(before)
+            self._rule.setLastLeftAlone(before)
 
     def uninstall(self) -> None:
         """They no longer do."""

@@ -4,6 +4,9 @@ A function of a notebook is pickled with its code, one of a module by its name. 
 names, and of those that these refer to: as they lie on the driver, where Spark's workers take them from, or a copy. Of an installed
 package the version and the source of the module itself count. Not seen are the standard library, pyspark, modules that a function
 imports only as it runs, and what it reads besides: files, tables, the environment.
+
+Workers are used again, and keep what they have loaded. So of a module whose file has changed since Spark began nobody knows which code
+runs: its functions are taken for what is not deterministic.
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ from __future__ import annotations
 import ast
 import base64
 import hashlib
+import math
 import pickletools
 import sys
 import sysconfig
+import time
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +28,8 @@ from pyspark import SparkContext
 
 _NEVER = {*sys.stdlib_module_names, "__main__", "__mp_main__", "pyspark", "py4j"}
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
+CHANGED = "changed"  # the parameter of a function that says which module it names has changed since Spark began
+_LOADED = time.time()  # about when this process loaded packages
 _VERSIONED = "pickled_with_version"  # True of a class whose instances say by what they are pickled as which code they mean
 
 
@@ -35,25 +42,65 @@ def with_code(tree: Any) -> Any:
     parameters = tree.get("parameters", {})
     if tree.get("name") == "PythonUDF" and "command" in parameters:
         rest = {name: value for name, value in parameters.items() if name != "command"}
-        named = named_code(base64.b64decode(parameters["command"]))
-        parameters = rest | ({"named": named} if named else {})
-        tree = tree | {"parameters": parameters}
-    return tree | {"children": with_code(tree["children"])} if "children" in tree else tree
+        command = base64.b64decode(parameters["command"])
+        named, changed = named_code(command), changed_module(command)
+        parameters = rest | ({"named": named} if named else {}) | ({CHANGED: changed} if changed else {})
+        tree = tree | {"parameters": parameters, "deterministic": tree["deterministic"] and not changed}
+    if "children" not in tree:
+        return tree
+    children = with_code(tree["children"])
+    steady = all(child.get("deterministic", True) for child in children)
+    return tree | {"children": children} | ({} if steady else {"deterministic": False})
 
 
 def named_code(command: bytes) -> str:
     """A digest of the code that a pickled function names; "" where it names none, or says itself which version it means."""
-    texts = _texts(command)
-    if len(texts) > 1 and getattr(getattr(sys.modules.get(texts[0]), texts[1], None), _VERSIONED, False):
+    texts, seen = _texts(command), _seen(command)
+    if seen is None:
         return ""
-    known = {name: module for name in set(texts) if isinstance(module := sys.modules.get(name), ModuleType)}
-    seen: dict[str, str] = {}
-    for name, module in known.items():
-        _add(name, module, seen)
     if any(text.endswith(".broadcast") for text in texts):  # a number, which means something else in another application
         seen["broadcast"] = str(getattr(SparkContext._active_spark_context, "applicationId", None))
     told = "\n".join(f"{name} {code}" for name, code in sorted(seen.items()))
     return hashlib.sha256(told.encode()).hexdigest() if told else ""
+
+
+def changed_module(command: bytes) -> str:
+    """A module that a pickled function names whose code has changed since workers may have loaded it; "" where none has."""
+    for name in _seen(command) or {}:
+        module = sys.modules.get(name)
+        if module is not None and _written(module) > (_LOADED if _is_installed(module) else _began(SparkContext._active_spark_context)):
+            return name
+    return ""
+
+
+def _seen(command: bytes) -> dict[str, str] | None:
+    """The code that a pickled function names, by its modules; None of one that says itself which version it means."""
+    texts = _texts(command)
+    if len(texts) > 1 and getattr(getattr(sys.modules.get(texts[0]), texts[1], None), _VERSIONED, False):
+        return None
+    seen: dict[str, str] = {}
+    for name in set(texts):
+        if isinstance(module := sys.modules.get(name), ModuleType):
+            _add(name, module, seen)
+    return seen
+
+
+@lru_cache(maxsize=1)
+def _began(context: SparkContext | None) -> float:
+    return math.inf if context is None else context.startTime / 1000
+
+
+def _written(module: ModuleType) -> float:
+    """When the file of a module, or the archive that it lies in, was written where it is; copies keep the time of their content."""
+    lies = getattr(getattr(module, "__loader__", None), "archive", None) or getattr(module, "__file__", None)
+    if not lies or not Path(lies).is_file():
+        return 0.0
+    status = Path(lies).stat()
+    return max(status.st_mtime, status.st_ctime)
+
+
+def _is_installed(module: ModuleType) -> bool:
+    return (getattr(module, "__file__", None) or "").startswith(_INSTALLED)
 
 
 @lru_cache(maxsize=1000)
@@ -69,7 +116,7 @@ def _add(name: str, module: ModuleType, seen: dict[str, str]) -> None:
         return
     path = getattr(module, "__file__", None) or ""
     seen[name] = hashlib.sha256(_source(module, path)).hexdigest()
-    if path.startswith(_INSTALLED):
+    if _is_installed(module):
         seen[package + " version"] = str(getattr(sys.modules.get(package), "__version__", ""))
         return
     for value in list(vars(module).values()):
@@ -83,7 +130,7 @@ def _add(name: str, module: ModuleType, seen: dict[str, str]) -> None:
 def _add_own(name: str, seen: dict[str, str]) -> None:
     """Adds the code of a module that is loaded, unless it is of an installed package."""
     found = sys.modules.get(name)
-    if isinstance(found, ModuleType) and not (getattr(found, "__file__", None) or "").startswith(_INSTALLED):
+    if isinstance(found, ModuleType) and not _is_installed(found):
         _add(name, found, seen)
 
 

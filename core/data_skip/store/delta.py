@@ -122,9 +122,7 @@ class DeltaStore(DeltaReader):
             if (table := rows_on(None)) is None:
                 return
             if self._is_misread:
-                place = os.path.realpath(self.location) if self._is_local else self.location
-                advice = "rename it, or keep indexes elsewhere with data_skip.enable(spark, index_root=...)"
-                raise StoreError(f"deltalake cannot write to {place!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}")
+                raise StoreError(self._why_misread)
             if self._is_local:
                 self._refuse_links()
             # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.

@@ -28,6 +28,7 @@ _BEGINNING = 1 << 16  # bytes
 _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|[\[\]^|\\\x00-\x1f\x7f]")  # what deltalake 1.6 misreads in a local path
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")  # and in one on an object store
 _PANIC = "PanicException"  # of deltalake's Rust, and no Exception
+_FORKED = "Forked process"  # which deltalake says of a process that was forked from one that has used it
 
 
 def _commits(version: int) -> tuple[str, str]:
@@ -68,6 +69,12 @@ class DeltaReader:
             if self._is_local
             else _ESCAPE.search(unquote(self.location)) is not None
         )
+
+    @property
+    def _why_misread(self) -> str:
+        place = os.path.realpath(self.location) if self._is_local else self.location
+        advice = "rename it, or keep indexes elsewhere with data_skip.enable(spark, index_root=...)"
+        return f"deltalake cannot read nor write {place!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"
 
     def _opened(self) -> DeltaTable:
         """The last version. ValueError for what is not to be read: it is looked at each time, since others may have written it."""
@@ -156,6 +163,8 @@ class DeltaReader:
             return None
         if local and self._is_last_here():
             return self._snapshot
+        if local and self._is_misread:  # as that of a table that was moved, or copied: it would be another place that is written to
+            raise StoreError(self._why_misread)
         last, self._snapshot = self._snapshot, None  # whatever stops this, that is not believed any more
         try:
             table, files = self._looked_at()  # no increment of what was open: it may be that of another table, made anew at the same place
@@ -185,6 +194,8 @@ class DeltaReader:
 
     def _unreadable(self, error: BaseException) -> StoreError:
         """What is told of an index that is there and cannot be read."""
+        if _FORKED in str(error):
+            return StoreError(f"the index at {self.location} cannot be read in a forked process; let multiprocessing start it by 'spawn'")
         if self._is_local:
             return StoreError(f"the index at {self.location} cannot be read ({self._shown(error)}); {ADVICE}")
         self._place.seen_unreadable(error)

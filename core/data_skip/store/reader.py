@@ -284,9 +284,15 @@ def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:
         return "collected by an earlier data-skip, which did not note every setting; drop the index and create it again"
     if collected.get("doubts") != query.get("doubts"):
         return "collected by another data-skip, which took other files of text for sure; drop the index and create it again"
-    for part in ("format", "columns"):
-        if collected[part] != query[part]:
-            return f"collected with {part} {collected[part]}, the query reads {query[part]}"
+    if collected["format"] != query["format"]:
+        return f"collected with format {collected['format']}, the query reads {query['format']}"
+    if collected["columns"] != query["columns"]:
+        old, new = (
+            [column for column in one["columns"] if column not in other["columns"]]
+            for one, other in ((collected, query), (query, collected))
+        )
+        what = "columns in another order" if not old and not new else f"columns {old}"
+        return f"collected with {what}, the query reads {new or query['columns']}"
     for part, unset in (("options", "(unset)"), ("session", _DEFAULT)):
         old, new = collected[part], query[part]
         for key in sorted(old.keys() | new.keys()):

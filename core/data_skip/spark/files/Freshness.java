@@ -48,7 +48,7 @@ public final class Freshness {
   private static boolean local(FileStatusWithMetadata listed) throws java.io.IOException {
     java.nio.file.Path path = Paths.get(listed.getPath().toUri().getPath(), new String[0]);
     BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class, new LinkOption[0]);
-    return now.size() == listed.getLen() && now.lastModifiedTime().toMillis() == listed.getModificationTime();
+    return now.size() == listed.getLen() && now.lastModifiedTime().toInstant().toEpochMilli() == listed.getModificationTime();
   }
 
   private boolean remote(FileStatusWithMetadata listed) throws java.io.IOException {

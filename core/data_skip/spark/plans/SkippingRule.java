@@ -36,6 +36,7 @@ public final class SkippingRule extends Rule {
   private final boolean everything;
   private final Contracts contracts;
   private volatile String left = ""; // Spark's number of the last query that it left alone, as skipping was off
+  private volatile String leftBefore = "";
   private volatile LogicalPlan lastLeft; // of which scans stayed as they were: kept for its report
   private final ThreadLocal last = new ThreadLocal(); // the plan that it made before
 
@@ -147,17 +148,20 @@ public final class SkippingRule extends Rule {
   private TreeNode leftAlone(TreeNode plan) {
     SparkSession asking = asking();
     String query = asking == null ? "" : Plans.executionId(asking);
-    if (!query.isEmpty()) left = query;
+    if (!query.isEmpty() && !query.equals(left)) {
+      leftBefore = left;
+      left = query;
+    }
     return plan;
   }
 
-  /** Spark's number of the last query for which skipping was off; "" where there is none. */
-  public String lastLeftAlone() {
-    return left;
+  /** Spark's number of the last query, but one that runs, for which skipping was off; "" where there is none. */
+  public String lastLeftAlone(String but) {
+    return left.equals(but) ? leftBefore : left;
   }
 
   /** From now on, that is `query`. */
-  public void lastLeftAlone(String query) {
+  public void setLastLeftAlone(String query) {
     left = query;
   }
 
