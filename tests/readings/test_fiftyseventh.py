@@ -10,6 +10,7 @@ import sys
 import zlib
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pyspark.sql.functions as F
 import pytest
@@ -18,7 +19,7 @@ from data_skip import BloomFilter, DataSkipError, MinMax, ValueList
 from data_skip.footer import Footer
 from data_skip.planning.catalog import Catalog, places_of
 from data_skip.spark import python_code
-from data_skip.store import DeltaStore, StoreError
+from data_skip.store import DeltaStore, StoreError, delta
 from tests.support import Lake, aged, files_read, settings_of
 
 # items: list<struct<price: bigint>>, [[{1}], []], by pyarrow 25.0.1: its footer counts no NULL, and two values.
@@ -206,3 +207,26 @@ def test_what_no_format_would_cure(lake: Lake) -> None:
     with pytest.raises(DataSkipError, match="PATH_NOT_FOUND") as error:
         lake.skipping.table(str(lake.folder / "nope")).create_index(MinMax("x"))
     assert "give format" not in str(error.value)
+
+
+def test_a_link_that_is_turned_while_an_index_is_written(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was told that nothing was written, which was, to the folder of before."""
+    first, second = lake.folder.parent / "first", lake.folder.parent / "second"
+    lake.folder.rename(first)
+    second.mkdir()
+    lake.folder.symlink_to(first)
+    lake.file("a.parquet", {"x": [1]})
+    lake.index(MinMax("x"))
+    lake.file("b.parquet", {"x": [2]})
+    write = delta.write_deltalake
+
+    def turned(*args: Any, **more: Any) -> None:
+        write(*args, **more)
+        lake.folder.unlink()
+        lake.folder.symlink_to(second)
+
+    monkeypatch.setattr(delta, "write_deltalake", turned)
+    with pytest.raises(DataSkipError, match=r"turned to another folder meanwhile; what was written, if anything, is in .*first"):
+        lake.table().refresh()
+    assert lake.skipping.table(str(first)).describe().files_indexed == 2
+    assert not list(second.iterdir())
