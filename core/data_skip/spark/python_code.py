@@ -43,7 +43,8 @@ def with_code(tree: Any) -> Any:
     if tree.get("name") == "PythonUDF" and "command" in parameters:
         rest = {name: value for name, value in parameters.items() if name != "command"}
         command = base64.b64decode(parameters["command"])
-        named, changed = named_code(command), changed_module(command)
+        seen = _seen(command)
+        named, changed = _digest(command, seen), _changed(seen)
         parameters = rest | ({"named": named} if named else {}) | ({CHANGED: changed} if changed else {})
         tree = tree | {"parameters": parameters, "deterministic": tree["deterministic"] and not changed}
     if "children" not in tree:
@@ -55,18 +56,22 @@ def with_code(tree: Any) -> Any:
 
 def named_code(command: bytes) -> str:
     """A digest of the code that a pickled function names; "" where it names none, or says itself which version it means."""
-    texts, seen = _texts(command), _seen(command)
-    if seen is None:
+    return _digest(command, _seen(command))
+
+
+def _digest(command: bytes, code: dict[str, str] | None) -> str:
+    if code is None:
         return ""
-    if any(text.endswith(".broadcast") for text in texts):  # a number, which means something else in another application
+    seen = dict(code)
+    if any(text.endswith(".broadcast") for text in _texts(command)):  # a number, which means something else in another application
         seen["broadcast"] = str(getattr(SparkContext._active_spark_context, "applicationId", None))
     told = "\n".join(f"{name} {code}" for name, code in sorted(seen.items()))
     return hashlib.sha256(told.encode()).hexdigest() if told else ""
 
 
-def changed_module(command: bytes) -> str:
-    """A module that a pickled function names whose code has changed since workers may have loaded it; "" where none has."""
-    for name in _seen(command) or {}:
+def _changed(code: dict[str, str] | None) -> str:
+    """A module of those that a function names whose file has changed since workers may have loaded it; "" where none has."""
+    for name in code or {}:
         module = sys.modules.get(name)
         if module is not None and _written(module) > (_LOADED if _is_installed(module) else _began(SparkContext._active_spark_context)):
             return name
