@@ -21,7 +21,6 @@ import pytest
 from pyspark import cloudpickle
 
 from data_skip import BloomFilter, GapList, MinMax, Prefix, ScanReport, ValueList
-from data_skip.building import same_code
 from data_skip.building.same_code import Code
 from data_skip.clause import ALWAYS_TRUE, Clause, Computed, Groups, Mask, Named, all_of, any_of
 from data_skip.planning import evaluating, in_tasks
@@ -205,7 +204,6 @@ def test_code_of_a_plugin_is_compared_however_a_clause_names_it(tmp_path: Path, 
     (tmp_path / "plugin_of_clauses.py").write_text("def below(x, limit=10):\n    return x\n")
     monkeypatch.syspath_prepend(tmp_path)
     plugin = importlib.import_module("plugin_of_clauses")
-    monkeypatch.setattr(same_code, "_LOADED", time.time())  # as if it were there before data_skip was loaded
 
     @functools.wraps(pc.less)
     def wrapped(x: pa.Array) -> Any:

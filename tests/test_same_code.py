@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from importlib import invalidate_caches, reload
@@ -11,8 +12,7 @@ from types import ModuleType
 import pytest
 from pyspark.cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 
-from data_skip import DataSkipError, Index, MinMax, index
-from data_skip.building import same_code
+from data_skip import DataSkipError, Index, MinMax, source_code
 from data_skip.building.same_code import Code, OtherCode
 from geo_skip import GeoBox
 
@@ -30,10 +30,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    same_code._home.cache_clear()
-    same_code._digest.cache_clear()
-    for name in [name for name in index.LOADED if name.startswith("plugin_of_tests")]:
-        del index.LOADED[name]
+    for name in [name for name in source_code._loaded if name.startswith("plugin_of_tests")]:
+        source_code.forget(name)
+    source_code.home_of.cache_clear()
     invalidate_caches()
 
 
@@ -84,11 +83,23 @@ def test_a_plugin_that_was_edited_since_it_was_loaded(place: Path) -> None:
     loaded = own("plugin_of_tests")
     Code.of([loaded])
     file.write_text(PLUGIN + "# edited\n")
-    same_code._digest.cache_clear()
     with pytest.raises(DataSkipError, match="plugin_of_tests has changed since it was loaded"):
         Code.of([loaded])
     with pytest.raises(DataSkipError, match="plugin_of_tests has changed since it was loaded"):
         Code.of([reload(sys.modules["plugin_of_tests"]).Own("x")])  # workers may have loaded the old one
+
+
+def test_what_a_plugin_refers_to(place: Path) -> None:
+    """Its helpers are of its code, whether or not they are in its package."""
+    (place / "plugin_of_tests_helper.py").write_text("SIGN = 1\n")
+    (place / "plugin_of_tests.py").write_text("import plugin_of_tests_helper\n" + PLUGIN)
+    loaded = own("plugin_of_tests")
+    assert "plugin_of_tests_helper" in Code.of([loaded]).digests
+    os.link(place / "plugin_of_tests.py", place / "linked.py")  # as package managers do, which changes nothing but a time
+    Code.of([loaded])
+    (place / "plugin_of_tests_helper.py").write_text("SIGN = -1\n")
+    with pytest.raises(DataSkipError, match="plugin_of_tests_helper has changed since it was loaded"):
+        Code.of([loaded])
 
 
 def test_classes_that_cross_as_they_are() -> None:

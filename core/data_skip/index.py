@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,9 +18,9 @@ from data_skip.errors import printable
 from data_skip.expression import Expression
 from data_skip.footer import Footer
 from data_skip.sample import Sample
+from data_skip.source_code import as_loaded, homes_of
 
 Record = dict[str, Any]  # field -> value; None: unknown
-LOADED: dict[str, float] = {}  # when the first index of a module was defined, by the module
 
 
 class Index:
@@ -53,7 +52,8 @@ class Index:
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        LOADED.setdefault(cls.__module__, time.time())
+        for package in homes_of({cls.__module__} - {"__main__"}):
+            as_loaded(package)
 
     def __init__(self, *expressions: str, **parameters: Any) -> None:
         wanted = self.expression_count

@@ -7,6 +7,7 @@ import importlib
 import os
 import shutil
 import sys
+import time
 import zlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,8 @@ from typing import Any
 
 import pyspark.sql.functions as F
 import pytest
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql.types import StringType
 
 from data_skip import BloomFilter, DataSkipError, MinMax, ValueList
 from data_skip.footer import Footer
@@ -230,3 +233,51 @@ def test_a_link_that_is_turned_while_an_index_is_written(lake: Lake, monkeypatch
         lake.table().refresh()
     assert lake.skipping.table(str(first)).describe().files_indexed == 2
     assert not list(second.iterdir())
+
+
+def test_which_code_may_be_another_in_workers(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link or a folder that is swapped touches no file; what Spark ships comes to lie there after it began, and is shipped once."""
+    root = lake.spark.sparkContext._jvm.org.apache.spark.SparkFiles.getRootDirectory()  # type: ignore[union-attr]
+    shipped, places = Path(root), [tmp_path / name for name in ("first", "second")]
+    for i, place in enumerate(places):
+        place.mkdir()
+        (place / "reading_swapped.py").write_text(f"def swapped(x): return x + {i}\n")
+    began = time.time()
+    monkeypatch.setattr(python_code, "_application", lambda _: (began + 60, f"{shipped}/"))  # as if all that were there before
+    (tmp_path / "current").symlink_to(places[0])
+    monkeypatch.syspath_prepend(str(tmp_path / "current"))
+    module = importlib.import_module("reading_swapped")
+
+    def changed() -> str:
+        command = bytes(CloudPickleSerializer().dumps((module.swapped, StringType())))
+        return python_code._changed(python_code._seen(command))
+
+    try:
+        assert changed() == ""
+        (tmp_path / "current").unlink()
+        (tmp_path / "current").symlink_to(places[1])
+        assert changed() == "reading_swapped"
+        monkeypatch.setattr(python_code, "_application", lambda _: (began - 60, f"{shipped}/"))
+        (tmp_path / "current").unlink()
+        (tmp_path / "current").symlink_to(places[0])
+        assert changed() == "reading_swapped"
+        monkeypatch.setattr(python_code, "_application", lambda _: (began - 61, f"{tmp_path}/"))
+        assert changed() == ""
+    finally:
+        sys.modules.pop("reading_swapped", None)
+
+
+def test_what_has_a_name_of_the_standard_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its code was not seen, nor the version of a package that only a module of one's own refers to."""
+    (tmp_path / "chunk.py").write_text("import numpy\ndef chunked(x): return numpy.abs(x)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = sys.modules.pop("chunk", None)
+    try:
+        module = importlib.import_module("chunk")
+        seen = python_code._seen(bytes(CloudPickleSerializer().dumps((module.chunked, StringType()))))
+        assert seen is not None and {"chunk", "numpy version"} <= seen.keys()
+        assert not {"os", "sys", "math"} & seen.keys()
+    finally:
+        sys.modules.pop("chunk", None)
+        if before is not None:
+            sys.modules["chunk"] = before

@@ -2,8 +2,8 @@
 
 A function of a notebook is pickled with its code, one of a module by its name. So to the pickle belongs the source of each module that it
 names, and of those that these refer to: as they lie on the driver, where Spark's workers take them from, or a copy. Of an installed
-package the version and the source of the module itself count. Not seen are the standard library, pyspark, modules that a function
-imports only as it runs, and what it reads besides: files, tables, the environment.
+package the version and the source of the module itself count, not what that refers to. Not seen are the standard library, pyspark, modules
+that a function imports only as it runs, and what it reads besides: files, tables, the environment.
 
 Workers are used again, and keep what they have loaded. So of a module whose file has changed since Spark began nobody knows which code
 runs: its functions are taken for what is not deterministic.
@@ -17,18 +17,20 @@ import hashlib
 import math
 import pickletools
 import sys
-import sysconfig
 import time
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pyspark import SparkContext
+from pyspark import SparkContext, SparkFiles
+from pyspark.cloudpickle import list_registry_pickle_by_value
 
-_NEVER = {*sys.stdlib_module_names, "__main__", "__mp_main__", "pyspark", "py4j"}
-_INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
+from data_skip.source_code import is_installed, is_of_python
+
+_NEVER = {"__main__", "__mp_main__", "pyspark", "py4j"}
 CHANGED = "changed"  # the parameter of a function that says which module it names has changed since Spark began
+_first: dict[tuple[float, str], str] = {}  # the code of a module as it was first met, by when Spark began, and its name
 _LOADED = time.time()  # about when this process loaded packages
 _VERSIONED = "pickled_with_version"  # True of a class whose instances say by what they are pickled as which code they mean
 
@@ -71,9 +73,14 @@ def _digest(command: bytes, code: dict[str, str] | None) -> str:
 
 def _changed(code: dict[str, str] | None) -> str:
     """A module of those that a function names whose file has changed since workers may have loaded it; "" where none has."""
-    for name in code or {}:
+    began, shipped = _application(SparkContext._active_spark_context)
+    for name, digest in (code or {}).items():
         module = sys.modules.get(name)
-        if module is not None and _written(module) > (_LOADED if _is_installed(module) else _began(SparkContext._active_spark_context)):
+        if not isinstance(module, ModuleType) or not list_registry_pickle_by_value().isdisjoint((name, *_parents(name))):
+            continue
+        if _first.setdefault((began, name), digest) != digest:
+            return name
+        if not _place(module).startswith(shipped) and _written(module) > (_LOADED if is_installed(module) else began):
             return name
     return ""
 
@@ -91,21 +98,29 @@ def _seen(command: bytes) -> dict[str, str] | None:
 
 
 @lru_cache(maxsize=1)
-def _began(context: SparkContext | None) -> float:
-    return math.inf if context is None else context.startTime / 1000
+def _application(context: SparkContext | None) -> tuple[float, str]:
+    """When Spark began, and where it puts files that are shipped to workers, which nobody changes there."""
+    if context is None:
+        return math.inf, "\0"
+    return context.startTime / 1000, f"{SparkFiles.getRootDirectory()}/"
+
+
+def _place(module: ModuleType) -> str:
+    """The file of a module, or the archive that it lies in."""
+    return str(getattr(getattr(module, "__loader__", None), "archive", None) or getattr(module, "__file__", None) or "")
 
 
 def _written(module: ModuleType) -> float:
-    """When the file of a module, or the archive that it lies in, was written where it is; copies keep the time of their content."""
-    lies = getattr(getattr(module, "__loader__", None), "archive", None) or getattr(module, "__file__", None)
-    if not lies or not Path(lies).is_file():
+    """When the file of a module was written where it lies, or a link on the way was made; 0 where that is not known.
+
+    A copy may keep the time of its content, but not that of its inode: which packages that are installed share, so to link them elsewhere
+    changes it.
+    """
+    path = Path(_place(module))
+    if not path.is_file():
         return 0.0
-    status = Path(lies).stat()
-    return max(status.st_mtime, status.st_ctime)
-
-
-def _is_installed(module: ModuleType) -> bool:
-    return (getattr(module, "__file__", None) or "").startswith(_INSTALLED)
+    status, links = path.stat(), [part.lstat().st_mtime for part in (path, *path.parents) if part.is_symlink()]
+    return max(status.st_mtime, 0.0 if is_installed(module) else status.st_ctime, *links)
 
 
 @lru_cache(maxsize=1000)
@@ -117,25 +132,23 @@ def _texts(command: bytes) -> list[str]:
 def _add(name: str, module: ModuleType, seen: dict[str, str]) -> None:
     """Adds the code of a module, and of those that it refers to."""
     package = name.partition(".")[0]
-    if name in seen or package in _NEVER:
+    if name in seen or package in _NEVER or is_of_python(module):
         return
     path = getattr(module, "__file__", None) or ""
     seen[name] = hashlib.sha256(_source(module, path)).hexdigest()
-    if _is_installed(module):
+    if is_installed(module):
         seen[package + " version"] = str(getattr(sys.modules.get(package), "__version__", ""))
         return
     for value in list(vars(module).values()):
         other = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         if isinstance(other, str):
-            _add_own(other, seen)
+            _add_loaded(other, seen)
     for other in {*_imported(_source(module, path), getattr(module, "__package__", None) or ""), *_parents(name)}:
-        _add_own(other, seen)
+        _add_loaded(other, seen)
 
 
-def _add_own(name: str, seen: dict[str, str]) -> None:
-    """Adds the code of a module that is loaded, unless it is of an installed package."""
-    found = sys.modules.get(name)
-    if isinstance(found, ModuleType) and not _is_installed(found):
+def _add_loaded(name: str, seen: dict[str, str]) -> None:
+    if isinstance(found := sys.modules.get(name), ModuleType):
         _add(name, found, seen)
 
 

@@ -1,0 +1,104 @@
+"""The source of packages and modules: whose it is, and a digest of it, as it was when it was loaded.
+
+A process goes on with what it has loaded, whatever lies in the files by now. So what an index's class is, and the modules to which that one
+refers, is noted as it is defined.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import sysconfig
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from types import ModuleType
+
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
+_OF_PYTHON = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
+_OURS = "data_skip"  # which names its own packages itself
+_loaded: dict[str, str] = {}  # by the package, or a module in none
+
+
+def as_loaded(name: str) -> str:
+    """A digest of a package's source, without those below it, as of when the process first met it. ModuleNotFoundError: there is none."""
+    return _loaded[name] if name in _loaded else _loaded.setdefault(name, _digest(name))
+
+
+def has_changed(name: str) -> bool:
+    """Whether the source of a package is another one by now."""
+    return as_loaded(name) != _digest(name)
+
+
+def forget(name: str) -> None:
+    """A package is met anew, as in another process."""
+    home_of.cache_clear()
+    _loaded.pop(name, None)
+
+
+def homes_of(modules: set[str]) -> set[str]:
+    """The packages of some modules, and of all of their own, or nobody's, to which these refer. What can be found nowhere has none."""
+    met: set[str] = set()
+    left = set(modules)
+    while left:
+        met.add(name := left.pop())
+        left |= {other for other in _referred(sys.modules.get(name)) if other not in met and _counts(other, name)}
+    return {home for name in met if (home := home_of(name))}
+
+
+@cache
+def home_of(module: str) -> str:
+    """The package of a module; of one that stands alone, itself; "" of one that can be found nowhere, as of a notebook."""
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):
+        return ""
+    return "" if spec is None else spec.parent or module
+
+
+def is_installed(module: ModuleType) -> bool:
+    """Whether a module is of a package that was installed."""
+    return _file(module).startswith(_INSTALLED)
+
+
+def is_of_python(module: ModuleType) -> bool:
+    """Whether a module is of Python's library. Its name does not tell: others may have it as well."""
+    origin = getattr(getattr(module, "__spec__", None), "origin", None)
+    return origin in ("built-in", "frozen") or (_file(module).startswith(_OF_PYTHON) and not is_installed(module))
+
+
+def _file(module: ModuleType) -> str:
+    return getattr(module, "__file__", None) or ""
+
+
+def _referred(module: ModuleType | None) -> set[str]:
+    """The names of modules that a module has, and of those whose functions and classes it has."""
+    if module is None:
+        return set()
+    values = list(vars(module).values())
+    named = [value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) for value in values]
+    return {name for name in named if isinstance(name, str)}
+
+
+def _counts(name: str, by: str) -> bool:
+    """Whether what a module refers to counts: what is of its own package, or is not installed."""
+    module, package = sys.modules.get(name), name.partition(".")[0]
+    if not isinstance(module, ModuleType) or package in (_OURS, "__main__") or is_of_python(module):
+        return False
+    return package == by.partition(".")[0] or not is_installed(module)
+
+
+def _digest(name: str) -> str:
+    """Of all Python source of a package, without those below it; "" of what has none, as modules that are compiled."""
+    spec = find_spec(name)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    if spec.submodule_search_locations is None:
+        loader = spec.loader
+        sources = {name: (loader.get_source(name) or "").encode()} if loader is not None and hasattr(loader, "get_source") else {}
+    else:
+        sources = {file.name: file.read_bytes() for file in files(name).iterdir() if file.name.endswith(".py")}
+    digest = hashlib.sha256()
+    for file in sorted(sources):
+        digest.update(file.encode() + b"\n" + sources[file].replace(b"\r\n", b"\n"))
+    return digest.hexdigest() if any(sources.values()) else ""
