@@ -3,7 +3,8 @@
 A function of a notebook is pickled with its code, one of a module by its name. So to the pickle belongs the source of each module that it
 names, and of those that these refer to: as they lie on the driver, where Spark's workers take them from, or a copy. Of an installed
 package the version and the source of the module itself count, not what that refers to. Not seen are the standard library, pyspark, modules
-that a function imports only as it runs, and what it reads besides: files, tables, the environment.
+that a function imports only as it runs, a folder that was renamed before one of its functions was met, and what a function reads
+besides: files, tables, the environment.
 
 Workers are used again, and keep what they have loaded. So of a module whose file has changed since Spark began nobody knows which code
 runs: its functions are taken for what is not deterministic.
@@ -17,7 +18,6 @@ import hashlib
 import math
 import pickletools
 import sys
-import time
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -31,7 +31,6 @@ from data_skip.source_code import is_installed, is_of_python
 _NEVER = {"__main__", "__mp_main__", "pyspark", "py4j"}
 CHANGED = "changed"  # the parameter of a function that says which module it names has changed since Spark began
 _first: dict[tuple[float, str], str] = {}  # the code of a module as it was first met, by when Spark began, and its name
-_LOADED = time.time()  # about when this process loaded packages
 _VERSIONED = "pickled_with_version"  # True of a class whose instances say by what they are pickled as which code they mean
 
 
@@ -80,7 +79,7 @@ def _changed(code: dict[str, str] | None) -> str:
             continue
         if _first.setdefault((began, name), digest) != digest:
             return name
-        if not _place(module).startswith(shipped) and _written(module) > (_LOADED if is_installed(module) else began):
+        if not _place(module).startswith(shipped) and _written(module) > began:
             return name
     return ""
 
