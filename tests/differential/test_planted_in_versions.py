@@ -62,7 +62,7 @@ JAVA: list[tuple[str, str, list[tuple[str, str]], Callable[[Path, pa.Table], Non
     (
         "listed long ago, modification time ignored",
         "Freshness",
-        [(" && now.lastModifiedTime().toMillis() == listed.getModificationTime()", "")],
+        [(" && now.lastModifiedTime().toInstant().toEpochMilli() == listed.getModificationTime()", "")],
         other_time,
         True,
     ),

@@ -70,7 +70,7 @@ def test_what_a_refresh_says_is_younger_than_what_it_is_written_on(lake: Lake, m
         two.refresh()
 
     before(monkeypatch, delta, "write_deltalake", meanwhile)
-    monkeypatch.setattr(indexing, "_agree", lambda *_: None)
+    monkeypatch.setattr(indexing, "_agree", lambda *_, **__: None)
     one.refresh()
     assert rows(two) == [1, 2, 3]
 

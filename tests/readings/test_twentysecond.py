@@ -101,6 +101,9 @@ class _Spark:
     def why_not_evaluated(self, _: str) -> str:
         return ""
 
+    def asks_who_and_when(self, _: Any) -> bool:
+        return False
+
     def reader(self, _: Any) -> dict[str, Any]:
         return {"format": "parquet", "options": {}, "columns": [], "session": {}}
 

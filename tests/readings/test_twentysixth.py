@@ -70,7 +70,9 @@ def test_an_index_that_is_put_back_while_it_is_opened(tmp_path: Path, monkeypatc
 def test_an_index_of_an_earlier_data_skip_is_no_listing_for_a_query_either() -> None:
     """Which was refused when the table was read, and not when such an index had come into its place since."""
     catalog, java = Mock(bounded={}), Mock()
-    catalog.store.return_value.snapshot.return_value = Mock(is_listing=False, definitions={"x": 1}, id="id", version=1)
+    catalog.store.return_value.snapshot.return_value = Mock(
+        is_listing=False, definitions={"x": Mock(reader={"options": {}, "session": {}})}, id="id", version=1
+    )
     said = _last_snapshot("file:/t\nsnapshot\n", java, catalog)
     assert said is not None
     assert said.startswith("\nan earlier data-skip")

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from deltalake import CommitProperties
 from deltalake.exceptions import CommitFailedError, DeltaError
 
+from data_skip.store.layout import StoreError
+
 AS_READ = CommitProperties(max_commit_retries=0)  # a commit that fails where there is any newer version
 FAILURES = (DeltaError, OSError)  # of deltalake
 _NAME = "data_skip.commit"  # in what a commit says of itself
@@ -73,6 +75,8 @@ def retried(write: Callable[[], None], commit: Commit) -> tuple[Exception, bool]
         try:
             write()
             return None
+        except StoreError:  # by our own doing: what is there by then is not what was meant
+            raise
         except Exception as error:
             try:
                 if commit.is_there():
