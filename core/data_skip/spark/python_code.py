@@ -118,8 +118,11 @@ def _written(module: ModuleType) -> float:
     path = Path(_place(module))
     if not path.is_file():
         return 0.0
-    status, links = path.stat(), [part.lstat().st_mtime for part in (path, *path.parents) if part.is_symlink()]
-    return max(status.st_mtime, 0.0 if is_installed(module) else status.st_ctime, *links)
+    status = path.stat()
+    if is_installed(module):
+        return status.st_mtime
+    links = (part.lstat().st_mtime for part in (path, *path.parents) if part.is_symlink())
+    return max(status.st_mtime, status.st_ctime, *links)
 
 
 @lru_cache(maxsize=1000)
@@ -134,7 +137,7 @@ def _add(name: str, module: ModuleType, seen: dict[str, str]) -> None:
     if name in seen or package in _NEVER or is_of_python(module):
         return
     path = getattr(module, "__file__", None) or ""
-    seen[name] = hashlib.sha256(_source(module, path)).hexdigest()
+    seen[name] = _hash(_source(module, path))
     if is_installed(module):
         seen[package + " version"] = str(getattr(sys.modules.get(package), "__version__", ""))
         return
@@ -173,6 +176,8 @@ def _imported(source: bytes, package: str) -> frozenset[str]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):  # which is false as it runs
+            open_.extend(node.orelse)
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             open_.extend(ast.iter_child_nodes(node))
     return frozenset(name for imported in names for name in (imported, *_parents(imported)))
@@ -187,6 +192,11 @@ def _source(module: ModuleType, path: str) -> bytes:
     except Exception:
         source = None
     return (source or "").encode()
+
+
+@lru_cache(maxsize=1000)
+def _hash(source: bytes) -> str:
+    return hashlib.sha256(source).hexdigest()
 
 
 @lru_cache(maxsize=1000)
