@@ -129,3 +129,11 @@ def test_classes_that_are_sent_to_workers(place: Path, name: str) -> None:
 def test_classes_of_a_package_that_is_nowhere() -> None:
     of_nowhere = type("Own", (MinMax,), {"__module__": "made_up.below"})
     assert Code.of([of_nowhere("x")]).digests.keys() == Code.of([MinMax("x")]).digests.keys()
+
+
+def test_a_plugin_whose_names_raise_errors(place: Path) -> None:
+    """As proxies of what is not there yet: to define an index in such a module is none."""
+    proxy = "class Proxy:\n    def __getattribute__(self, name):\n        raise RuntimeError('outside of a request')\n\nproxy = Proxy()\n"
+    (place / "plugin_of_tests.py").write_text(proxy + PLUGIN)
+    assert "plugin_of_tests" in Code.of([own("plugin_of_tests")]).digests
+    assert type("Own", (MinMax,), {"__module__": "nowhere.at_all"}).__module__ == "nowhere.at_all"

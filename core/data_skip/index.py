@@ -18,7 +18,7 @@ from data_skip.errors import printable
 from data_skip.expression import Expression
 from data_skip.footer import Footer
 from data_skip.sample import Sample
-from data_skip.source_code import as_loaded, homes_of
+from data_skip.source_code import note
 
 Record = dict[str, Any]  # field -> value; None: unknown
 
@@ -52,8 +52,8 @@ class Index:
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        for package in homes_of({cls.__module__} - {"__main__"}):
-            as_loaded(package)
+        if cls.__module__ != "__main__":
+            note(cls.__module__)
 
     def __init__(self, *expressions: str, **parameters: Any) -> None:
         wanted = self.expression_count

@@ -7,14 +7,17 @@ refers, is noted as it is defined.
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 import sysconfig
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from types import ModuleType
 
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
+_FOR_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")  # also those of a user, or of a cluster
 _OF_PYTHON = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 _OURS = "data_skip"  # which names its own packages itself
 _loaded: dict[str, str] = {}  # by the package, or a module in none
@@ -28,6 +31,13 @@ def as_loaded(name: str) -> str:
 def has_changed(name: str) -> bool:
     """Whether the source of a package is another one by now."""
     return as_loaded(name) != _digest(name)
+
+
+def note(module: str) -> None:
+    """What a module is, and what it refers to, as it is loaded: whatever cannot be read then is met later."""
+    for package in homes_of({module}):
+        with suppress(Exception):
+            as_loaded(package)
 
 
 def forget(name: str) -> None:
@@ -51,14 +61,15 @@ def home_of(module: str) -> str:
     """The package of a module; of one that stands alone, itself; "" of one that can be found nowhere, as of a notebook."""
     try:
         spec = find_spec(module)
-    except (ImportError, ValueError):
+    except Exception:  # a finder may do anything
         return ""
     return "" if spec is None else spec.parent or module
 
 
 def is_installed(module: ModuleType) -> bool:
     """Whether a module is of a package that was installed."""
-    return _file(module).startswith(_INSTALLED)
+    file = _file(module)
+    return file.startswith(_INSTALLED) or _FOR_PACKAGES.search(file) is not None
 
 
 def is_of_python(module: ModuleType) -> bool:
@@ -68,16 +79,23 @@ def is_of_python(module: ModuleType) -> bool:
 
 
 def _file(module: ModuleType) -> str:
-    return getattr(module, "__file__", None) or ""
+    return str(getattr(module, "__file__", None) or "")
 
 
 def _referred(module: ModuleType | None) -> set[str]:
     """The names of modules that a module has, and of those whose functions and classes it has."""
     if module is None:
         return set()
-    values = list(vars(module).values())
-    named = [value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) for value in values]
-    return {name for name in named if isinstance(name, str)}
+    return {name for value in list(vars(module).values()) if (name := module_of(value))}
+
+
+def module_of(value: object) -> str:
+    """The name of a module, or of that of a function, a class, or an object of one; "" of what has none, or does not say."""
+    try:
+        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    except Exception:  # of a proxy of what is not there
+        return ""
+    return name if isinstance(name, str) else ""
 
 
 def _counts(name: str, by: str) -> bool:

@@ -26,7 +26,7 @@ from typing import Any
 from pyspark import SparkContext, SparkFiles
 from pyspark.cloudpickle import list_registry_pickle_by_value
 
-from data_skip.source_code import is_installed, is_of_python
+from data_skip.source_code import is_installed, is_of_python, module_of
 
 _NEVER = {"__main__", "__mp_main__", "pyspark", "py4j"}
 CHANGED = "changed"  # the parameter of a function that says which module it names has changed since Spark began
@@ -142,9 +142,7 @@ def _add(name: str, module: ModuleType, seen: dict[str, str]) -> None:
         seen[package + " version"] = str(getattr(sys.modules.get(package), "__version__", ""))
         return
     for value in list(vars(module).values()):
-        other = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        if isinstance(other, str):
-            _add_loaded(other, seen)
+        _add_loaded(module_of(value), seen)
     for other in {*_imported(_source(module, path), getattr(module, "__package__", None) or ""), *_parents(name)}:
         _add_loaded(other, seen)
 
