@@ -6,8 +6,10 @@ import os
 import sys
 from collections.abc import Iterator
 from importlib import invalidate_caches, reload
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from pyspark.cloudpickle import register_pickle_by_value, unregister_pickle_by_value
@@ -92,7 +94,7 @@ def test_a_plugin_that_was_edited_since_it_was_loaded(place: Path) -> None:
 def test_what_a_plugin_refers_to(place: Path) -> None:
     """Its helpers are of its code, whether or not they are in its package."""
     (place / "plugin_of_tests_helper.py").write_text("SIGN = 1\n")
-    (place / "plugin_of_tests.py").write_text("import plugin_of_tests_helper\n" + PLUGIN)
+    (place / "plugin_of_tests.py").write_text("from plugin_of_tests_helper import SIGN\n" + PLUGIN)
     loaded = own("plugin_of_tests")
     assert "plugin_of_tests_helper" in Code.of([loaded]).digests
     os.link(place / "plugin_of_tests.py", place / "linked.py")  # as package managers do, which changes nothing but a time
@@ -129,6 +131,28 @@ def test_classes_that_are_sent_to_workers(place: Path, name: str) -> None:
 def test_classes_of_a_package_that_is_nowhere() -> None:
     of_nowhere = type("Own", (MinMax,), {"__module__": "made_up.below"})
     assert Code.of([of_nowhere("x")]).digests.keys() == Code.of([MinMax("x")]).digests.keys()
+
+
+def test_what_a_class_of_a_notebook_names(place: Path) -> None:
+    """The class crosses as it is, and what it names is the worker's own."""
+    (place / "plugin_of_tests_helper.py").write_text("SIGN = 1\n")
+    helper = __import__("plugin_of_tests_helper")
+    code = "class Own(MinMax):\n    def collect(self, values):\n        return {'min': helper.SIGN}\n"
+    found: dict[str, Any] = {"MinMax": MinMax, "helper": helper, "__name__": "__main__"}
+    exec(code, found)
+    digests = Code.of([found["Own"]("x")]).digests
+    assert "plugin_of_tests_helper" in digests and not any(name.startswith("pyarrow") for name in digests)
+
+
+def test_a_module_that_is_loaded_by_its_place(place: Path) -> None:
+    """Of a name that nothing else would find: to define an index there is no error."""
+    (place / "own.py").write_text(PLUGIN)
+    (place / ".#own.py").symlink_to(place / "nowhere")  # as an editor does
+    spec = spec_from_file_location("plugin_of_tests_by_place.own", place / "own.py")
+    assert spec is not None and spec.loader is not None
+    module = sys.modules["plugin_of_tests_by_place.own"] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert issubclass(module.Own, MinMax)
 
 
 def test_a_plugin_whose_names_raise_errors(place: Path) -> None:

@@ -6,20 +6,21 @@ refers, is noted as it is defined.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 import sys
 import sysconfig
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
 _FOR_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")  # also those of a user, or of a cluster
 _OF_PYTHON = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
-_OURS = "data_skip"  # which names its own packages itself
+_OTHERS = ("data_skip", "pyspark", "__main__")  # the first names its own packages itself
 _loaded: dict[str, str] = {}  # by the package, or a module in none
 
 
@@ -34,10 +35,11 @@ def has_changed(name: str) -> bool:
 
 
 def note(module: str) -> None:
-    """What a module is, and what it refers to, as it is loaded: whatever cannot be read then is met later."""
-    for package in homes_of({module}):
-        with suppress(Exception):
-            as_loaded(package)
+    """What a module is, and what it refers to, as it is loaded. Whatever cannot be read then is met later; nothing is imported for it."""
+    with suppress(Exception):
+        for package in homes_of({module} & sys.modules.keys()):
+            with suppress(Exception):
+                as_loaded(package)
 
 
 def forget(name: str) -> None:
@@ -52,7 +54,7 @@ def homes_of(modules: set[str]) -> set[str]:
     left = set(modules)
     while left:
         met.add(name := left.pop())
-        left |= {other for other in _referred(sys.modules.get(name)) if other not in met and _counts(other, name)}
+        left |= {other for other in _referred(name) if other not in met and _counts(other, name)}
     return {home for name in met if (home := home_of(name))}
 
 
@@ -74,36 +76,81 @@ def is_installed(module: ModuleType) -> bool:
 
 def is_of_python(module: ModuleType) -> bool:
     """Whether a module is of Python's library. Its name does not tell: others may have it as well."""
-    origin = getattr(getattr(module, "__spec__", None), "origin", None)
+    origin = getattr(object.__getattribute__(module, "__dict__").get("__spec__"), "origin", None)
     return origin in ("built-in", "frozen") or (_file(module).startswith(_OF_PYTHON) and not is_installed(module))
 
 
-def _file(module: ModuleType) -> str:
-    return str(getattr(module, "__file__", None) or "")
-
-
-def _referred(module: ModuleType | None) -> set[str]:
-    """The names of modules that a module has, and of those whose functions and classes it has."""
-    if module is None:
-        return set()
-    return {name for value in list(vars(module).values()) if (name := module_of(value))}
-
-
 def module_of(value: object) -> str:
-    """The name of a module, or of that of a function, a class, or an object of one; "" of what has none, or does not say."""
-    try:
-        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-    except Exception:  # of a proxy of what is not there
-        return ""
+    """The name of a module, or of that of a function, a class, or the class of an object; what is lazy is not woken by it."""
+    kind = type(value)
+    if issubclass(kind, ModuleType):
+        name = object.__getattribute__(value, "__dict__").get("__name__")
+    elif issubclass(kind, type | FunctionType | BuiltinFunctionType):
+        name = getattr(value, "__module__", None)
+    else:
+        name = kind.__module__
     return name if isinstance(name, str) else ""
+
+
+def named_by(kind: type) -> set[str]:
+    """The modules that the functions of a class name."""
+    functions = [value for value in vars(kind).values() if isinstance(value, FunctionType)]
+    return {module_of(value) for one in functions for name in one.__code__.co_names if (value := one.__globals__.get(name)) is not None}
+
+
+def _file(module: ModuleType) -> str:
+    return str(object.__getattribute__(module, "__dict__").get("__file__") or "")
+
+
+def _referred(name: str) -> set[str]:
+    """The modules that a module has or imports, and those whose functions and classes it has."""
+    module = sys.modules.get(name)
+    if not isinstance(module, ModuleType) or name.partition(".")[0] in _OTHERS:
+        return set()
+    spec = object.__getattribute__(module, "__dict__").get("__spec__")
+    source = ""
+    with suppress(Exception):  # of a loader that has none, or of a file that cannot be read
+        source = spec.loader.get_source(name) or ""
+    within = (spec.parent if spec is not None else None) or ""
+    has = object.__getattribute__(module, "__dict__").values()
+    return {*map(module_of, list(has)), *imported(source.encode(), within)}
 
 
 def _counts(name: str, by: str) -> bool:
     """Whether what a module refers to counts: what is of its own package, or is not installed."""
     module, package = sys.modules.get(name), name.partition(".")[0]
-    if not isinstance(module, ModuleType) or package in (_OURS, "__main__") or is_of_python(module):
+    if not isinstance(module, ModuleType) or package in _OTHERS or is_of_python(module):
         return False
     return package == by.partition(".")[0] or not is_installed(module)
+
+
+def parents(name: str) -> list[str]:
+    """The packages that are run before a module: `a` and `a.b` of `a.b.c`."""
+    parts = name.split(".")
+    return [".".join(parts[:i]) for i in range(1, len(parts))]
+
+
+@lru_cache(maxsize=1000)
+def imported(source: bytes, package: str) -> frozenset[str]:
+    """The names of modules that the source of a module may import as it is loaded: of `from a import B`, a and a.B."""
+    try:
+        open_: list[ast.AST] = [ast.parse(source)]
+    except (SyntaxError, ValueError):
+        return frozenset()
+    names: set[str] = set()
+    while open_:
+        node = open_.pop()
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):  # which is false as it runs
+            open_.extend(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            open_.extend(ast.iter_child_nodes(node))
+    return frozenset(name for found in names for name in (found, *parents(found)))
 
 
 def _digest(name: str) -> str:
@@ -115,7 +162,7 @@ def _digest(name: str) -> str:
         loader = spec.loader
         sources = {name: (loader.get_source(name) or "").encode()} if loader is not None and hasattr(loader, "get_source") else {}
     else:
-        sources = {file.name: file.read_bytes() for file in files(name).iterdir() if file.name.endswith(".py")}
+        sources = {file.name: file.read_bytes() for file in files(name).iterdir() if file.name.endswith(".py") and file.is_file()}
     digest = hashlib.sha256()
     for file in sorted(sources):
         digest.update(file.encode() + b"\n" + sources[file].replace(b"\r\n", b"\n"))

@@ -12,7 +12,6 @@ runs: its functions are taken for what is not deterministic.
 
 from __future__ import annotations
 
-import ast
 import base64
 import hashlib
 import math
@@ -26,7 +25,7 @@ from typing import Any
 from pyspark import SparkContext, SparkFiles
 from pyspark.cloudpickle import list_registry_pickle_by_value
 
-from data_skip.source_code import is_installed, is_of_python, module_of
+from data_skip.source_code import imported, is_installed, is_of_python, module_of, parents
 
 _NEVER = {"__main__", "__mp_main__", "pyspark", "py4j"}
 CHANGED = "changed"  # the parameter of a function that says which module it names has changed since Spark began
@@ -75,7 +74,7 @@ def _changed(code: dict[str, str] | None) -> str:
     began, shipped = _application(SparkContext._active_spark_context)
     for name, digest in (code or {}).items():
         module = sys.modules.get(name)
-        if not isinstance(module, ModuleType) or not list_registry_pickle_by_value().isdisjoint((name, *_parents(name))):
+        if not isinstance(module, ModuleType) or not list_registry_pickle_by_value().isdisjoint((name, *parents(name))):
             continue
         if _first.setdefault((began, name), digest) != digest:
             return name
@@ -143,42 +142,13 @@ def _add(name: str, module: ModuleType, seen: dict[str, str]) -> None:
         return
     for value in list(vars(module).values()):
         _add_loaded(module_of(value), seen)
-    for other in {*_imported(_source(module, path), getattr(module, "__package__", None) or ""), *_parents(name)}:
+    for other in {*imported(_source(module, path), getattr(module, "__package__", None) or ""), *parents(name)}:
         _add_loaded(other, seen)
 
 
 def _add_loaded(name: str, seen: dict[str, str]) -> None:
     if isinstance(found := sys.modules.get(name), ModuleType):
         _add(name, found, seen)
-
-
-def _parents(name: str) -> list[str]:
-    """The packages that are run before a module: `a` and `a.b` of `a.b.c`."""
-    parts = name.split(".")
-    return [".".join(parts[:i]) for i in range(1, len(parts))]
-
-
-@lru_cache(maxsize=1000)
-def _imported(source: bytes, package: str) -> frozenset[str]:
-    """The names of modules that the source of a module may import as it is loaded: of `from a import B`, a and a.B."""
-    try:
-        open_: list[ast.AST] = [ast.parse(source)]
-    except (SyntaxError, ValueError):
-        return frozenset()
-    names: set[str] = set()
-    while open_:
-        node = open_.pop()
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):  # which is false as it runs
-            open_.extend(node.orelse)
-        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            open_.extend(ast.iter_child_nodes(node))
-    return frozenset(name for imported in names for name in (imported, *_parents(imported)))
 
 
 def _source(module: ModuleType, path: str) -> bytes:
