@@ -17,6 +17,7 @@ import hashlib
 import math
 import pickletools
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -120,8 +121,15 @@ def _written(module: ModuleType) -> float:
     status = path.stat()
     if is_installed(module):
         return status.st_mtime
-    links = (part.lstat().st_mtime for part in (path, *path.parents) if part.is_symlink())
-    return max(status.st_mtime, status.st_ctime, *links)
+    return max(status.st_mtime, status.st_ctime, *_links(path))
+
+
+def _links(path: Path, most: int = 20) -> Iterator[float]:
+    """When the links on the way to a file were made, and those to which they lead."""
+    for part in (path, *path.parents):
+        if most and part.is_symlink():
+            yield part.lstat().st_mtime
+            yield from _links(part.parent / part.readlink(), most - 1)
 
 
 @lru_cache(maxsize=1000)
