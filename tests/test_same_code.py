@@ -33,7 +33,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def forget() -> None:
     for name in [name for name in source_code._loaded if name.startswith("plugin_of_tests")]:
-        source_code.forget(name)
+        del source_code._loaded[name]
     source_code.home_of.cache_clear()
     invalidate_caches()
 

@@ -15,7 +15,9 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
 
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
 _FOR_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")  # also those of a user, or of a cluster
@@ -42,19 +44,15 @@ def note(module: str) -> None:
                 as_loaded(package)
 
 
-def forget(name: str) -> None:
-    """A package is met anew, as in another process."""
-    home_of.cache_clear()
-    _loaded.pop(name, None)
-
-
 def homes_of(modules: set[str]) -> set[str]:
     """The packages of some modules, and of all of their own, or nobody's, to which these refer. What can be found nowhere has none."""
     met: set[str] = set()
     left = set(modules)
     while left:
         met.add(name := left.pop())
-        left |= {other for other in _referred(name) if other not in met and _counts(other, name)}
+        module = sys.modules.get(name)
+        if isinstance(module, ModuleType) and name.partition(".")[0] not in _OTHERS:
+            left |= {other for other in referred(module) if other not in met and _counts(other, name)}
     return {home for name in met if (home := home_of(name))}
 
 
@@ -76,7 +74,7 @@ def is_installed(module: ModuleType) -> bool:
 
 def is_of_python(module: ModuleType) -> bool:
     """Whether a module is of Python's library. Its name does not tell: others may have it as well."""
-    origin = getattr(object.__getattribute__(module, "__dict__").get("__spec__"), "origin", None)
+    origin = getattr(_attribute(module, "__spec__"), "origin", None)
     return origin in ("built-in", "frozen") or (_file(module).startswith(_OF_PYTHON) and not is_installed(module))
 
 
@@ -93,27 +91,42 @@ def module_of(value: object) -> str:
 
 
 def named_by(kind: type) -> set[str]:
-    """The modules that the functions of a class name."""
+    """The modules, that are not installed, which the functions of a class name: those of a class that crosses to workers as it is."""
     functions = [value for value in vars(kind).values() if isinstance(value, FunctionType)]
-    return {module_of(value) for one in functions for name in one.__code__.co_names if (value := one.__globals__.get(name)) is not None}
+    named = {module_of(value) for one in functions for name in one.__code__.co_names if (value := one.__globals__.get(name)) is not None}
+    return {name for name in named if _counts(name, "")} - {kind.__module__}
+
+
+def referred(module: ModuleType) -> set[str]:
+    """The modules that a module has or imports, and those whose functions and classes it has."""
+    has = object.__getattribute__(module, "__dict__").values()
+    return {*map(module_of, list(has)), *_imported(source(module), _attribute(module, "__package__") or "")}
+
+
+def source(module: ModuleType) -> bytes:
+    """The source of a module as it lies there; empty where it has none."""
+    path = Path(_file(module))
+    if path.is_file():
+        status = path.stat()
+        return _read(path, status.st_mtime_ns, status.st_size)
+    try:
+        text = module.__loader__.get_source(module.__name__)  # type: ignore[union-attr]  # as that of a zip archive
+    except Exception:
+        text = None
+    return (text or "").encode()
+
+
+@lru_cache(maxsize=1000)
+def _read(path: Path, modified: int, size: int) -> bytes:
+    return path.read_bytes()
+
+
+def _attribute(module: ModuleType, name: str) -> Any:
+    return object.__getattribute__(module, "__dict__").get(name)  # a lazy one is not woken
 
 
 def _file(module: ModuleType) -> str:
-    return str(object.__getattribute__(module, "__dict__").get("__file__") or "")
-
-
-def _referred(name: str) -> set[str]:
-    """The modules that a module has or imports, and those whose functions and classes it has."""
-    module = sys.modules.get(name)
-    if not isinstance(module, ModuleType) or name.partition(".")[0] in _OTHERS:
-        return set()
-    spec = object.__getattribute__(module, "__dict__").get("__spec__")
-    source = ""
-    with suppress(Exception):  # of a loader that has none, or of a file that cannot be read
-        source = spec.loader.get_source(name) or ""
-    within = (spec.parent if spec is not None else None) or ""
-    has = object.__getattribute__(module, "__dict__").values()
-    return {*map(module_of, list(has)), *imported(source.encode(), within)}
+    return str(_attribute(module, "__file__") or "")
 
 
 def _counts(name: str, by: str) -> bool:
@@ -131,7 +144,7 @@ def parents(name: str) -> list[str]:
 
 
 @lru_cache(maxsize=1000)
-def imported(source: bytes, package: str) -> frozenset[str]:
+def _imported(source: bytes, package: str) -> frozenset[str]:
     """The names of modules that the source of a module may import as it is loaded: of `from a import B`, a and a.B."""
     try:
         open_: list[ast.AST] = [ast.parse(source)]

@@ -19,7 +19,7 @@ from pyspark.sql.types import StringType
 
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import binding
-from data_skip.spark.python_code import named_code
+from data_skip.spark.python_code import NAMED, code_of
 from tests.support import Lake, aged, rows_of
 
 
@@ -171,10 +171,10 @@ def test_constants_of_other_modules_belong_to_a_function(tmp_path: Path, monkeyp
         paths[name].write_text(source)
     monkeypatch.syspath_prepend(str(tmp_path))
     command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_again.code").f, StringType())))
-    seen = {named_code(command)}
+    seen = {code_of(command)[NAMED]}
     for number, (name, source) in enumerate(sources.items(), 2):
         paths[name].write_text(source + "# edited\n")
-        seen.add(named_code(command))
+        seen.add(code_of(command)[NAMED])
         assert len(seen) == number, name
 
 

@@ -15,7 +15,7 @@ from pyspark.sql.types import StringType
 
 from data_skip import MinMax, ValueList
 from data_skip.spark import python_code
-from data_skip.spark.python_code import named_code
+from data_skip.spark.python_code import NAMED, code_of
 from log_skip.extractors import Distinct, extractors
 from tests.support import Lake, files_read
 
@@ -86,6 +86,10 @@ def test_a_function_that_is_not_asked_keeps_every_file(lake: Lake) -> None:
 
 def pickled(function: object) -> bytes:
     return bytes(CloudPickleSerializer().dumps((function, StringType())))
+
+
+def named_code(command: bytes) -> str:
+    return code_of(command).get(NAMED, "")
 
 
 def test_the_code_of_modules_belongs_to_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from pyspark.cloudpickle.cloudpickle import subimport
 
 from data_skip.errors import DataSkipError
 from data_skip.index import Index
-from data_skip.source_code import as_loaded, has_changed, homes_of, is_installed, is_of_python, named_by
+from data_skip.source_code import as_loaded, has_changed, homes_of, is_of_python, named_by
 
 _COLLECTING = ("data_skip", "data_skip.building", "data_skip.proofs")
 _EVALUATING = (*_COLLECTING, "data_skip.indexes", "data_skip.planning", "data_skip.store")
@@ -43,7 +43,7 @@ class Code:
     def of(cls, indexes: Iterable[Index]) -> Code:
         """Of what collects records of these indexes. Classes of a notebook or a script cross as they are, but not what these name."""
         kinds = {kind for index in indexes for kind in type(index).__mro__}
-        return cls._of(_COLLECTING, {name for kind in kinds for name in ({kind.__module__} if _crosses_by_name(kind) else _named_by(kind))})
+        return cls._of(_COLLECTING, {name for kind in kinds for name in ({kind.__module__} if _crosses_by_name(kind) else named_by(kind))})
 
     @classmethod
     def of_pickled(cls, pickled: bytes) -> Code:
@@ -83,11 +83,6 @@ class _Naming(pickle.Unpickler):
     def _imported(self, module: str) -> Any:
         self.modules.add(module)
         return subimport(module)
-
-
-def _named_by(kind: type) -> set[str]:
-    found = {name: sys.modules[name] for name in named_by(kind) & sys.modules.keys()}
-    return {name for name, module in found.items() if not is_of_python(module) and not is_installed(module)} - {kind.__module__}
 
 
 def _crosses_by_name(kind: type) -> bool:

@@ -26,10 +26,13 @@ from typing import Any
 from pyspark import SparkContext, SparkFiles
 from pyspark.cloudpickle import list_registry_pickle_by_value
 
-from data_skip.source_code import imported, is_installed, is_of_python, module_of, parents
+from data_skip.source_code import is_installed, is_of_python, parents, referred, source
 
 _NEVER = {"__main__", "__mp_main__", "pyspark", "py4j"}
-CHANGED = "changed"  # the parameter of a function that says which module it names has changed since Spark began
+NAMED, CHANGED = (
+    "named",
+    "changed",
+)  # parameters of a function: a digest of its code, and a module of that which has changed since Spark began
 _first: dict[tuple[float, str], str] = {}  # the code of a module as it was first met, by when Spark began, and its name
 _VERSIONED = "pickled_with_version"  # True of a class whose instances say by what they are pickled as which code they mean
 
@@ -43,11 +46,8 @@ def with_code(tree: Any) -> Any:
     parameters = tree.get("parameters", {})
     if tree.get("name") == "PythonUDF" and "command" in parameters:
         rest = {name: value for name, value in parameters.items() if name != "command"}
-        command = base64.b64decode(parameters["command"])
-        seen = _seen(command)
-        named, changed = _digest(command, seen), _changed(seen)
-        parameters = rest | ({"named": named} if named else {}) | ({CHANGED: changed} if changed else {})
-        tree = tree | {"parameters": parameters, "deterministic": tree["deterministic"] and not changed}
+        code = code_of(base64.b64decode(parameters["command"]))
+        tree = tree | {"parameters": rest | code, "deterministic": tree["deterministic"] and CHANGED not in code}
     if "children" not in tree:
         return tree
     children = with_code(tree["children"])
@@ -55,9 +55,12 @@ def with_code(tree: Any) -> Any:
     return tree | {"children": children} | ({} if steady else {"deterministic": False})
 
 
-def named_code(command: bytes) -> str:
-    """A digest of the code that a pickled function names; "" where it names none, or says itself which version it means."""
-    return _digest(command, _seen(command))
+def code_of(command: bytes) -> dict[str, str]:
+    """What is told of a pickled function: as NAMED a digest of the code that it names, if it names any, and does not say itself which
+    version it means; as CHANGED a module of that which workers may have loaded before it was what it is."""
+    seen = _seen(command)
+    told = {NAMED: _digest(command, seen), CHANGED: _changed(seen)}
+    return {key: text for key, text in told.items() if text}
 
 
 def _digest(command: bytes, code: dict[str, str] | None) -> str:
@@ -143,38 +146,15 @@ def _add(name: str, module: ModuleType, seen: dict[str, str]) -> None:
     package = name.partition(".")[0]
     if name in seen or package in _NEVER or is_of_python(module):
         return
-    path = getattr(module, "__file__", None) or ""
-    seen[name] = _hash(_source(module, path))
+    seen[name] = _hash(source(module))
     if is_installed(module):
         seen[package + " version"] = str(getattr(sys.modules.get(package), "__version__", ""))
         return
-    for value in list(vars(module).values()):
-        _add_loaded(module_of(value), seen)
-    for other in {*imported(_source(module, path), getattr(module, "__package__", None) or ""), *parents(name)}:
-        _add_loaded(other, seen)
-
-
-def _add_loaded(name: str, seen: dict[str, str]) -> None:
-    if isinstance(found := sys.modules.get(name), ModuleType):
-        _add(name, found, seen)
-
-
-def _source(module: ModuleType, path: str) -> bytes:
-    if Path(path).is_file():
-        status = Path(path).stat()
-        return _read(path, status.st_mtime_ns, status.st_size)
-    try:
-        source = module.__loader__.get_source(module.__name__)  # type: ignore[union-attr]  # as that of a zip archive
-    except Exception:
-        source = None
-    return (source or "").encode()
+    for other in {*referred(module), *parents(name)}:
+        if isinstance(found := sys.modules.get(other), ModuleType):
+            _add(other, found, seen)
 
 
 @lru_cache(maxsize=1000)
 def _hash(source: bytes) -> str:
     return hashlib.sha256(source).hexdigest()
-
-
-@lru_cache(maxsize=1000)
-def _read(path: str, modified: int, size: int) -> bytes:
-    return Path(path).read_bytes()

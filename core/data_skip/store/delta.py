@@ -344,13 +344,13 @@ class DeltaStore(DeltaReader):
         deltalake tells versions by their numbers. So where the table was deleted meanwhile, and perhaps made anew, the rows say of which
         table they are, and whoever reads them in another one leaves them out (Snapshot).
         """
-        before, parts, folder = self._commit_here(snapshot.version), self._parts_here(), os.path.realpath(self.location)
+        before, parts, folder = self._commit_here(snapshot.version), self._parts_here(), self._folder
         target = self._at(snapshot)
         table = table.append_column(OF_TABLE, pa.array(np.full(len(table), number_of(target)), OF_TABLE.type))
         try:
             write_deltalake(target, table, commit_properties=commit.properties, writer_properties=_written(table), **mode)
         finally:
-            if self._is_local and os.path.realpath(self.location) != folder:  # deltalake has followed the link before
+            if self._folder != folder:  # deltalake has followed the link before
                 raise StoreError(f"{self.location} was turned to another folder meanwhile; what was written, if anything, is in {folder}")
             if self._is_local and self._was_replaced(snapshot.version, before, target):
                 take_back(self.location, commit.name, snapshot.version + 1, self._parts_here() - parts, table)

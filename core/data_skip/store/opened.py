@@ -62,19 +62,19 @@ class DeltaReader:
         return "://" not in self.location
 
     @property
+    def _folder(self) -> str:
+        """The place that deltalake opens: it follows links first."""
+        return os.path.realpath(self.location) if self._is_local else self.location
+
+    @property
     def _is_misread(self) -> bool:
-        """Whether deltalake 1.6 takes the path for another one: it takes escapes for what they stand for once too often, after links."""
-        return (
-            _MISREAD.search(os.path.realpath(self.location)) is not None
-            if self._is_local
-            else _ESCAPE.search(unquote(self.location)) is not None
-        )
+        """Whether deltalake 1.6 takes the path for another one: it takes escapes for what they stand for once too often."""
+        return (_MISREAD.search(self._folder) if self._is_local else _ESCAPE.search(unquote(self._folder))) is not None
 
     @property
     def _why_misread(self) -> str:
-        place = os.path.realpath(self.location) if self._is_local else self.location
         advice = "rename it, or keep indexes elsewhere with data_skip.enable(spark, index_root=...)"
-        return f"deltalake cannot read nor write {place!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"
+        return f"deltalake cannot read nor write {self._folder!r}, a path with an escape like %20 or one of [ ] ^ | \\; {advice}"
 
     def _opened(self) -> DeltaTable:
         """The last version. ValueError for what is not to be read: it is looked at each time, since others may have written it."""
