@@ -144,6 +144,24 @@ def test_what_a_class_of_a_notebook_names(place: Path) -> None:
     assert "plugin_of_tests_helper" in digests and not any(name.startswith("pyarrow") for name in digests)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class Own(MinMax):\n    @staticmethod\n    def made(x): return helper.SIGN",
+        "class Own(MinMax):\n    @property\n    def made(self): return helper.SIGN",
+        "class Own(MinMax):\n    def made(self): return [helper.SIGN for _ in 'ab']",
+        "class Own(MinMax):\n    def made(self):\n        def inner(): return helper.SIGN\n        return inner()",
+        "def other(): return helper.SIGN\ndef another(): return other()\nclass Own(MinMax):\n    def made(self): return another()",
+        "def around(given):\n    def made(self): return given.SIGN\n    return made\nclass Own(MinMax):\n    made = around(helper)",
+    ],
+)
+def test_all_that_a_class_of_a_notebook_is_made_of(place: Path, code: str) -> None:
+    (place / "plugin_of_tests_helper.py").write_text("SIGN = 1\n")
+    found: dict[str, Any] = {"MinMax": MinMax, "helper": __import__("plugin_of_tests_helper"), "__name__": "__main__"}
+    exec(code, found)
+    assert "plugin_of_tests_helper" in Code.of([found["Own"]("x")]).digests
+
+
 def test_a_module_that_is_loaded_by_its_place(place: Path) -> None:
     """Of a name that nothing else would find: to define an index there is no error."""
     (place / "own.py").write_text(PLUGIN)

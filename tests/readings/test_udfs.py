@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyspark.sql.functions as F
@@ -13,9 +14,8 @@ import pytest
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
-from data_skip import MinMax, ValueList
-from data_skip.spark import python_code
-from data_skip.spark.python_code import NAMED, code_of
+from data_skip import DataSkipError, MinMax, ValueList
+from data_skip.spark.python_code import NAMED, UNSURE, VOUCHED, code_of
 from log_skip.extractors import Distinct, extractors
 from tests.support import Lake, files_read
 
@@ -88,8 +88,8 @@ def pickled(function: object) -> bytes:
     return bytes(CloudPickleSerializer().dumps((function, StringType())))
 
 
-def named_code(command: bytes) -> str:
-    return code_of(command).get(NAMED, "")
+def named_code(command: bytes, vouched: str = "") -> str:
+    return code_of(command, vouched).get(NAMED, "")
 
 
 def test_the_code_of_modules_belongs_to_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,13 +97,15 @@ def test_the_code_of_modules_belongs_to_a_function(tmp_path: Path, monkeypatch: 
     (tmp_path / "reading_colours.py").write_text("import reading_helpers\ndef colour(name): return reading_helpers.helped(name)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     colours = importlib.import_module("reading_colours")
-    command = pickled(colours.colour)
-    before = named_code(command)
-    assert before
-    assert named_code(pickled(colours.colour)) == before
+    command, vouched = pickled(colours.colour), "reading_colours, reading_helpers"
+    before = named_code(command, vouched)
+    assert before and UNSURE not in code_of(command, vouched)
+    assert named_code(pickled(colours.colour), vouched) == before
     (tmp_path / "reading_helpers.py").write_text("def helped(name): return name.upper()\n")
     assert pickled(colours.colour) == command, "pickled by name"
-    assert named_code(command) != before
+    assert named_code(command, vouched) != before
+    assert code_of(command)[UNSURE] == "module reading_colours"
+    assert code_of(command, "reading_colours")[UNSURE] == "module reading_helpers"
     assert named_code(pickled(eval("lambda name: name", {"__name__": "__main__"}))) == "", "what is pickled with its code names none"
 
 
@@ -118,7 +120,7 @@ def test_extractors_say_themselves_which_version_they_are() -> None:
 def test_an_index_over_a_function_that_was_edited_is_not_used(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "reading_edited.py"
     path.write_text("def edited(name): return name\n")
-    monkeypatch.setattr(python_code, "_written", lambda _: 0.0)  # as if it were edited between two applications
+    lake.spark.conf.set(VOUCHED, "reading_edited")  # as if it were edited between two applications
     monkeypatch.syspath_prepend(str(tmp_path))
     lake.spark.sparkContext.addPyFile(str(path))
     try:
@@ -133,11 +135,22 @@ def test_an_index_over_a_function_that_was_edited_is_not_used(lake: Lake, tmp_pa
         lake.spark.udf.register("edited", F.udf(module.edited, "string"))
         assert files_read(lake.skipping, frame.where("edited(name) = 'z'"), lake.folder) == {"y", "z"}
     finally:
+        lake.spark.conf.unset(VOUCHED)
         lake.spark.sparkContext._python_includes.clear()
         sys.modules.pop("reading_edited", None)
 
 
-def test_a_broadcast_variable_is_a_number_that_others_have_as_well(lake: Lake) -> None:
-    """The pickle holds its number only, which in another application is that of another variable."""
+@pytest.mark.parametrize("large", [False, True])
+def test_what_a_pickle_holds_a_number_of(lake: Lake, large: bool) -> None:
+    """A variable may hold any function, and is another one in another application; a large function is such a variable itself."""
     colours = lake.spark.sparkContext.broadcast({"a": "red"})
-    assert named_code(pickled(eval("lambda name: colours.value[name]", {"__name__": "__main__", "colours": colours})))
+    data: Any = os.urandom(2 << 20).hex() if large else colours
+    function = eval("lambda name: data and name", {"__name__": "__main__", "data": data})
+    lake.file("a", {"name": ["a"]})
+    lake.file("b", {"name": ["b"]})
+    lake.spark.udf.register("numbered", F.udf(function, "string"))
+    with pytest.raises(DataSkipError, match="a broadcast variable, or code beyond a megabyte"):
+        lake.index(ValueList("numbered(name)"))
+    lake.index(ValueList("name"))
+    lake.view()
+    lake.check("numbered(name) = 'b'", read=["b"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -19,6 +20,7 @@ from data_skip.planning.merging import generate_clause
 from data_skip.proofs.elements import indexed
 from data_skip.proofs.narrowing import rule_of
 from data_skip.proofs.ranges import WhereConstant
+from data_skip.spark.python_code import UNSURE, VOUCHED
 
 _BY_SPARK = "Spark has pruned the partitions itself"
 # What is tried, and those of plugins: other indexes serve what one of these does. Of a length that would be chosen from the data.
@@ -48,11 +50,22 @@ def why_no_clause(node: Expression, indexes: Indexes, knowledge: Knowledge | Non
     missing = columns - _columns(tree for index in indexes.bound for tree in index.expressions)
     others = ", ".join(str(index) for index in indexes.bound if columns & _columns(index.expressions))
     reason = f"no index on {_listed(missing)}" if missing else f"no filter of {others} serves it"
+    if (what := _unsure(node)) and any(call.name == "PythonUDF" for index in indexes.bound for call in _calls(index.expressions)):
+        return f"{reason}: it is by {what}, and no index over that is believed; see {VOUCHED} in docs/predicates.md"
     if knowledge is None or name_of(node) == "IsNotNull":
         return reason
     would_serve = _would_serve(node, sorted(missing or columns, key=str), indexes, knowledge)
     helpful = list(islice(would_serve, _MOST_SUGGESTED))
     return f"{reason}; {' or '.join(helpful)} would serve it" if helpful else reason
+
+
+def _calls(trees: Iterable[Expression]) -> Iterator[Call]:
+    return (node for tree in trees for node in tree.walk() if isinstance(node, Call))
+
+
+def _unsure(node: Expression) -> str:
+    """What the Python functions of a predicate name, of which nobody knows what it is in workers; "" where there is nothing."""
+    return next(filter(None, (str(json.loads(call.parameters).get(UNSURE, "")) for call in _calls([node]))), "")
 
 
 def why_no_file(node: Expression, clause: Clause, records: Records, fresh: Mask, spark: Spark) -> str:

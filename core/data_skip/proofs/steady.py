@@ -16,7 +16,9 @@ _BY_PATTERN = ("GetTimestamp", "UnixTimestamp", "ToUnixTimestamp")
 _WITHOUT_DATE = re.compile(r"\b(string|char|varchar|variant|time)\b")
 _TIMESTAMP = re.compile(r"\btimestamp(_ltz)?\b")
 _BY_PANDAS = (101, 200, 204)  # Spark's PythonEvalType: rows by Arrow, series, iterators of series
-_NESTED = ("array<", "struct<", "map<")
+_CHANGED = (*INTEGRAL, "boolean")
+_CHANGED_BELOW = ("array<", "struct<", "map<", "timestamp", "interval")  # how types begin
+_CHANGING = "whole numbers, booleans, times or nested values"  # the parts of times are numbers with fractions then
 
 
 def why_unsteady(trees: Iterable[Expression]) -> str:
@@ -45,10 +47,10 @@ def _why(call: Call) -> str:
     if call.name in _PARSERS and _TIMESTAMP.search(call.type) and any(_WITHOUT_DATE.search(operand.type) for operand in call.operands):
         return "makes timestamps of text, in which a time without a date is one of the current day; give to_timestamp a format"
     if call.name == "PythonUDF" and call.parameter("evalType") in _BY_PANDAS and any(map(_changes_beside_null, call.operands)):
-        return "gives pandas whole numbers, booleans or nested values, which are others in a batch with a NULL; use a plain Python function"
+        return f"gives pandas {_CHANGING}, which are others in a batch with a NULL; use a plain Python function"
     return ""
 
 
 def _changes_beside_null(argument: Expression) -> bool:
     reads = any(isinstance(node, Column) for node in argument.walk())
-    return reads and (argument.type in (*INTEGRAL, "boolean") or argument.type.startswith(_NESTED))
+    return reads and (argument.type in _CHANGED or argument.type.startswith(_CHANGED_BELOW))

@@ -82,6 +82,11 @@ public final class UserSettings {
     return seconds(conf, TIMES[0][0], TIMES[0][1]);
   }
 
+  /** Python modules that are the same on the driver and all workers, as the user says: names, separated by commas. */
+  public static String pythonModules(SQLConf conf) {
+    return read(conf, "spark.data_skip.python.modules", "");
+  }
+
   /** How long it may take to decide which files of a scan are read. */
   public static double decideSeconds(SQLConf conf) {
     return seconds(conf, TIMES[1][0], TIMES[1][1]);

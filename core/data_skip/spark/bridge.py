@@ -47,9 +47,9 @@ class Scan:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """format, options, schema, predicate, runtime_filters, reads, notes, decide_seconds, records_bytes: see SkippingFileIndex.java."""
+        """format, options, schema, predicate, runtime_filters, reads, notes, and what is set of it: see SkippingFileIndex.java."""
         found: dict[str, Any] = json.loads(self._told.get("description") or self.java.description())
-        return found | {"predicate": with_code(found["predicate"])}
+        return found | {"predicate": with_code(found["predicate"], found["python_modules"])}
 
     @cached_property
     def roots(self) -> list[str]:

@@ -18,7 +18,7 @@ from data_skip.errors import DataSkipError
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS
 from data_skip.spark.janino import instance, load
-from data_skip.spark.python_code import with_code
+from data_skip.spark.python_code import VOUCHED, with_code
 
 SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
@@ -143,7 +143,7 @@ class Jvm:
     def expression(self, frame: DataFrame) -> dict[str, Any] | None:
         """The last column of a DataFrame, as a tree over its table's columns; None where it is more than an expression over one row."""
         encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
-        return None if encoded is None else dict(with_code(json.loads(encoded)))
+        return None if encoded is None else dict(with_code(json.loads(encoded), str(frame.sparkSession.conf.get(VOUCHED, ""))))
 
     def asks_who_and_when(self, frame: DataFrame) -> bool:
         """Whether a DataFrame asks when, by whom or in which session it is run, as by current_date() or current_database()."""

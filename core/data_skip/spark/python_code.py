@@ -1,13 +1,15 @@
 """What a Python function's pickle names but does not hold: the code of modules, whose edit changes no byte of the pickle.
 
-A function of a notebook is pickled with its code, one of a module by its name. So to the pickle belongs the source of each module that it
-names, and of those that these refer to: as they lie on the driver, where Spark's workers take them from, or a copy. Of an installed
-package the version and the source of the module itself count, not what that refers to. Not seen are the standard library, pyspark, modules
-that a function imports only as it runs, a folder that was renamed before one of its functions was met, and what a function reads
-besides: files, tables, the environment.
+A function of a notebook is pickled with its code, one of a module by its name, and means there what Spark's workers have loaded by that
+name: which may be older or newer than what the driver has, and nobody asks them. So records that an index keeps of a function are believed
+where all code that it names is known to be the same everywhere, and for as long:
 
-Workers are used again, and keep what they have loaded. So of a module whose file has changed since Spark began nobody knows which code
-runs: its functions are taken for what is not deterministic.
+- of Python's library, and of pyspark;
+- of packages that were installed before Spark began: by their versions, and those of the packages which they require;
+- of modules for which the user vouches (VOUCHED): by their source on the driver, and that of all to which they refer.
+
+So is what its code imports as it runs. Not seen is what it imports by `importlib`, or what a module's own functions import as they run; and
+what it reads besides: files, tables, the environment.
 """
 
 from __future__ import annotations
@@ -15,146 +17,141 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-import pickletools
+import re
 import sys
-from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pyspark import SparkContext, SparkFiles
-from pyspark.cloudpickle import list_registry_pickle_by_value
+from pyspark import SparkContext
 
 from data_skip.source_code import is_installed, is_of_python, parents, referred, source
+from data_skip.spark.pickled import names_of
 
+VOUCHED = "spark.data_skip.python.modules"
+_OWN = "data_skip"  # which tasks compare with the driver's
 _NEVER = {"__main__", "__mp_main__", "pyspark", "py4j"}
-NAMED, CHANGED = (
-    "named",
-    "changed",
-)  # parameters of a function: a digest of its code, and a module of that which has changed since Spark began
-_first: dict[tuple[float, str], str] = {}  # the code of a module as it was first met, by when Spark began, and its name
+# Parameters of a function: a digest of the code that it names; and what it names of which nobody knows what it is in workers, and why.
+NAMED, UNSURE = "named", "unsure"
+_BROADCAST = ".broadcast"  # with which the name of the module ends that a variable of this kind is of; a large pickle is one itself
 _VERSIONED = "pickled_with_version"  # True of a class whose instances say by what they are pickled as which code they mean
 
 
-def with_code(tree: Any) -> Any:
-    """A tree as TreeEncoder.java writes it, whose Python functions have, in place of their pickle, a digest of the code that it names."""
+def with_code(tree: Any, vouched: str) -> Any:
+    """A tree as TreeEncoder.java writes it, whose Python functions have, in place of their pickle, what is told of the code that it names.
+
+    vouched: what VOUCHED is set to: names of modules, and packages, separated by commas.
+    """
     if isinstance(tree, list):
-        return [with_code(part) for part in tree]
+        return [with_code(part, vouched) for part in tree]
     if not isinstance(tree, dict):
         return tree
     parameters = tree.get("parameters", {})
     if tree.get("name") == "PythonUDF" and "command" in parameters:
         rest = {name: value for name, value in parameters.items() if name != "command"}
-        code = code_of(base64.b64decode(parameters["command"]))
-        tree = tree | {"parameters": rest | code, "deterministic": tree["deterministic"] and CHANGED not in code}
-    if "children" not in tree:
-        return tree
-    children = with_code(tree["children"])
-    steady = all(child.get("deterministic", True) for child in children)
-    return tree | {"children": children} | ({} if steady else {"deterministic": False})
+        tree = tree | {"parameters": rest | code_of(base64.b64decode(parameters["command"]), vouched)}
+    return tree | {"children": with_code(tree["children"], vouched)} if "children" in tree else tree
 
 
-def code_of(command: bytes) -> dict[str, str]:
-    """What is told of a pickled function: as NAMED a digest of the code that it names, if it names any, and does not say itself which
-    version it means; as CHANGED a module of that which workers may have loaded before it was what it is."""
-    seen = _seen(command)
-    told = {NAMED: _digest(command, seen), CHANGED: _changed(seen)}
-    return {key: text for key, text in told.items() if text}
+def code_of(command: bytes, vouched: str = "") -> dict[str, str]:
+    """What is told of a pickled function: NAMED and UNSURE, as far as there is anything; of one that has a version of its own, nothing."""
+    named = _Named({_OWN, *(name for each in vouched.split(",") if (name := each.strip()))})
+    try:
+        names = names_of(command)
+    except Exception:  # which a worker may know to read
+        return {UNSURE: "what cannot be read"}
+    if names.attributes and getattr(_attribute(*names.attributes[0]), _VERSIONED, False):
+        return {}
+    if any(name.endswith(_BROADCAST) for name in names.modules):
+        named.unsure.append("a broadcast variable, or code beyond a megabyte, of which its pickle holds a number only")
+    for name in sorted(names.modules | names.imported):
+        named.add(name)
+    told = "\n".join(f"{name} {code}" for name, code in sorted(named.seen.items()))
+    digest = hashlib.sha256(told.encode()).hexdigest() if told else ""
+    return {key: text for key, text in {NAMED: digest, UNSURE: next(iter(named.unsure), "")}.items() if text}
 
 
-def _digest(command: bytes, code: dict[str, str] | None) -> str:
-    if code is None:
-        return ""
-    seen = dict(code)
-    if any(text.endswith(".broadcast") for text in _texts(command)):  # a number, which means something else in another application
-        seen["broadcast"] = str(getattr(SparkContext._active_spark_context, "applicationId", None))
-    told = "\n".join(f"{name} {code}" for name, code in sorted(seen.items()))
-    return hashlib.sha256(told.encode()).hexdigest() if told else ""
+def _attribute(module: str, name: str) -> Any:
+    return getattr(sys.modules.get(module), name, None)
 
 
-def _changed(code: dict[str, str] | None) -> str:
-    """A module of those that a function names whose file has changed since workers may have loaded it; "" where none has."""
-    began, shipped = _application(SparkContext._active_spark_context)
-    for name, digest in (code or {}).items():
-        module = sys.modules.get(name)
-        if not isinstance(module, ModuleType) or not list_registry_pickle_by_value().isdisjoint((name, *parents(name))):
-            continue
-        if _first.setdefault((began, name), digest) != digest:
-            return name
-        if not _place(module).startswith(shipped) and _written(module) > began:
-            return name
-    return ""
+class _Named:
+    """What a function names, by module and distribution: the code, and of what nobody knows which code it is in workers."""
+
+    def __init__(self, vouched: set[str]) -> None:
+        self._vouched = vouched
+        self.seen: dict[str, str] = {}
+        self.unsure: list[str] = []
+
+    def add(self, name: str) -> None:
+        """Adds the code of a module, and of those that it refers to."""
+        module, package = sys.modules.get(name), name.partition(".")[0]
+        if name in self.seen or package in _NEVER:
+            return
+        if name not in sys.modules:
+            self._add_unknown(name, package)
+        elif not isinstance(module, ModuleType):  # what a module has put in its own place
+            self.seen[name] = ""
+            self.unsure.append(f"{name}, which is no module")
+        elif not is_of_python(module):
+            self.seen[name] = hashlib.sha256(source(module)).hexdigest()
+            if is_installed(module):
+                self._add_installed(name, package)
+            elif self._vouched.isdisjoint((name, *parents(name))):
+                self.unsure.append(f"module {name}")
+            else:
+                for other in sorted({*referred(module), *parents(name)} & sys.modules.keys()):
+                    self.add(other)
+
+    def _add_unknown(self, name: str, package: str) -> None:
+        """What code imports as it runs: a module, or something of one."""
+        above, _, of_it = name.rpartition(".")
+        if package in sys.stdlib_module_names or (above in sys.modules and hasattr(sys.modules[above], of_it)):
+            return
+        if not package:
+            self.unsure.append("what it imports from its own package")
+        elif _distributions(package)[0]:
+            self._add_installed(name, package)
+        else:
+            self.unsure.append(f"module {name}, which is imported as it runs")
+
+    def _add_installed(self, name: str, package: str) -> None:
+        versions, installed = _distributions(package)
+        self.seen |= versions
+        context = SparkContext._active_spark_context
+        if not versions:
+            self.unsure.append(f"module {name}, of a package without a version")
+        elif context is not None and installed > context.startTime / 1000:
+            self.unsure.append(f"package {package}, which was installed since Spark began")
 
 
-def _seen(command: bytes) -> dict[str, str] | None:
-    """The code that a pickled function names, by its modules; None of one that says itself which version it means."""
-    texts = _texts(command)
-    if len(texts) > 1 and getattr(getattr(sys.modules.get(texts[0]), texts[1], None), _VERSIONED, False):
-        return None
-    seen: dict[str, str] = {}
-    for name in set(texts):
-        if isinstance(module := sys.modules.get(name), ModuleType):
-            _add(name, module, seen)
-    return seen
+@cache
+def _distributions(package: str) -> tuple[dict[str, str], float]:
+    """Of what was installed that has a package of this name, and of what that requires, the versions; and when the last was installed.
 
-
-@lru_cache(maxsize=1)
-def _application(context: SparkContext | None) -> tuple[float, str]:
-    """When Spark began, and where it puts files that are shipped to workers, which nobody changes there."""
-    if context is None:
-        return math.inf, "\0"
-    return context.startTime / 1000, f"{SparkFiles.getRootDirectory()}/"
-
-
-def _place(module: ModuleType) -> str:
-    """The file of a module, or the archive that it lies in."""
-    return str(getattr(getattr(module, "__loader__", None), "archive", None) or getattr(module, "__file__", None) or "")
-
-
-def _written(module: ModuleType) -> float:
-    """When the file of a module was written where it lies, or a link on the way was made; 0 where that is not known.
-
-    A copy may keep the time of its content, but not that of its inode: which packages that are installed share, so to link them elsewhere
-    changes it.
+    As of when it was first asked for: a process goes on with what it has loaded.
     """
-    path = Path(_place(module))
-    if not path.is_file():
-        return 0.0
-    status = path.stat()
-    if is_installed(module):
-        return status.st_mtime
-    return max(status.st_mtime, status.st_ctime, *_links(path))
+    versions: dict[str, str] = {}
+    installed = -math.inf
+    left = list(packages_distributions().get(package, ()))
+    while left:
+        name = left.pop().lower()
+        if f"version of {name}" in versions:
+            continue
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:  # as where another platform would need it
+            continue
+        versions[f"version of {name}"] = found.version
+        installed = max(installed, _installed(found))
+        needed = [text for text in found.requires or () if "extra ==" not in text.replace("'", "")]
+        left += [required.group() for text in needed if (required := re.match(r"[\w.-]+", text))]
+    return versions, installed
 
 
-def _links(path: Path, most: int = 20) -> Iterator[float]:
-    """When the links on the way to a file were made, and those to which they lead."""
-    for part in (path, *path.parents):
-        if most and part.is_symlink():
-            yield part.lstat().st_mtime
-            yield from _links(part.parent / part.readlink(), most - 1)
-
-
-@lru_cache(maxsize=1000)
-def _texts(command: bytes) -> list[str]:
-    """The texts in a pickle, in their order: the names of modules, functions and classes among them."""
-    return [text for _, argument, _ in pickletools.genops(command) if isinstance(argument, str) for text in argument.split(" ", 1)]
-
-
-def _add(name: str, module: ModuleType, seen: dict[str, str]) -> None:
-    """Adds the code of a module, and of those that it refers to."""
-    package = name.partition(".")[0]
-    if name in seen or package in _NEVER or is_of_python(module):
-        return
-    seen[name] = _hash(source(module))
-    if is_installed(module):
-        seen[package + " version"] = str(getattr(sys.modules.get(package), "__version__", ""))
-        return
-    for other in {*referred(module), *parents(name)}:
-        if isinstance(found := sys.modules.get(other), ModuleType):
-            _add(other, found, seen)
-
-
-@lru_cache(maxsize=1000)
-def _hash(source: bytes) -> str:
-    return hashlib.sha256(source).hexdigest()
+def _installed(found: Distribution) -> float:
+    """When a distribution was installed: its own folder is made anew, where files may be links to others that are older."""
+    path = getattr(found, "_path", None)
+    return path.stat().st_mtime if isinstance(path, Path) and path.exists() else math.inf

@@ -167,7 +167,10 @@ public final class TreeEncoder {
     return code;
   }
 
-  /** A Python function is known by its pickled code, in which spark/python_code.py looks for what it names of other code. */
+  /**
+   * A Python function is known by its pickled code, in which spark/python_code.py looks for what it names of other code, and by the variables
+   * of the environment that it is given.
+   */
   private static Map pythonFunction(PythonUDF function) {
     Map result = new LinkedHashMap();
     result.put("name", function.name());
@@ -178,6 +181,8 @@ public final class TreeEncoder {
       while (code.hasNext()) command.write(((Byte) code.next()).byteValue());
       byte[] digest = MessageDigest.getInstance("SHA-256").digest(command.toByteArray());
       result.put("code", Base64.getEncoder().encodeToString(digest));
+      byte[] given = new java.util.TreeMap(function.func().envVars()).toString().getBytes("UTF-8"); // which may be secrets
+      result.put("environment", Base64.getEncoder().encodeToString(MessageDigest.getInstance("SHA-256").digest(given)));
       result.put("command", Base64.getEncoder().encodeToString(command.toByteArray()));
     } catch (Exception e) {
       result.put("code", opaque(function));

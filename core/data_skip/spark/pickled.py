@@ -1,0 +1,82 @@
+"""What a pickle names of modules: read without running anything of it, nor importing what it names."""
+
+from __future__ import annotations
+
+import dis
+import io
+import pickle
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType
+from typing import Any, NamedTuple
+
+from pyspark.cloudpickle import cloudpickle
+
+
+class Names(NamedTuple):
+    """What a pickle names."""
+
+    attributes: tuple[tuple[str, str], ...]  # of modules, in their order: (module, name)
+    modules: frozenset[str]
+    imported: frozenset[str]  # the modules that code, which the pickle holds, imports as it runs
+
+
+@lru_cache(maxsize=1000)
+def names_of(pickled: bytes) -> Names:
+    """What is named by a pickle of cloudpickle. Any error for what is none."""
+    reading = _Reading(pickled)
+    reading.load()
+    attributes = tuple(reading.attributes)
+    imported = frozenset(name for code in reading.codes for name in _imported(code))
+    return Names(attributes, frozenset([*reading.modules, *(module for module, _ in attributes)]), imported)
+
+
+class _Any(type):
+    """Of what stands for all that a pickle makes, by calls or otherwise, and fills."""
+
+    def _itself(cls, *_: object, **__: object) -> _Any:
+        return cls
+
+    __call__ = __setstate__ = append = extend = add = __setitem__ = _itself
+
+
+class _Anything(metaclass=_Any):
+    def __new__(cls, *_: object, **__: object) -> Any:
+        return cls
+
+
+class _Reading(pickle.Unpickler):
+    def __init__(self, pickled: bytes) -> None:
+        super().__init__(io.BytesIO(pickled))
+        self.attributes: list[tuple[str, str]] = []
+        self.modules: set[str] = set()
+        self.codes: list[CodeType] = []
+        # Of what cloudpickle itself needs to make a function; by its names, which are not public
+        self._known = {"subimport": self._module, "_builtin_type": self._type}
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == cloudpickle.__name__:
+            return self._known.get(name, _Anything)
+        self.attributes.append((module, name))
+        return _Anything
+
+    def _module(self, name: str) -> Any:
+        self.modules.add(name)
+        return _Anything
+
+    def _type(self, name: str) -> Any:
+        return self._code if name == "CodeType" else _Anything
+
+    def _code(self, *parts: Any) -> CodeType:
+        self.codes.append(CodeType(*parts))
+        return self.codes[-1]
+
+
+def _imported(code: CodeType) -> Iterator[str]:
+    """The modules that code imports: of `from a import b`, a and perhaps a.b."""
+    name = ""
+    for step in dis.get_instructions(code):
+        if step.opname == "IMPORT_NAME":
+            yield (name := step.argval)
+        elif step.opname == "IMPORT_FROM":
+            yield f"{name}.{step.argval}"
