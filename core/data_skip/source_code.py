@@ -13,6 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -24,6 +25,7 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")}
 _FOR_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")  # also those of a user, or of a cluster
 _OF_PYTHON = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 _OTHERS = ("data_skip", "pyspark", "__main__")  # the first names its own packages itself
+_MOST_SOURCES = 10_000  # that are kept
 _loaded: dict[str, str] = {}  # by the package, or a module in none
 
 
@@ -119,25 +121,68 @@ def _names(code: CodeType) -> set[str]:
 def referred(module: ModuleType) -> set[str]:
     """The modules that a module has or imports, and those whose functions and classes it has."""
     has = object.__getattribute__(module, "__dict__").values()
-    return {*map(module_of, list(has)), *_imported(source(module), _attribute(module, "__package__") or "")}
+    imported = _source(module).imported_by(_attribute(module, "__package__") or "")
+    return {*map(module_of, list(has)), *imported}
 
 
-def source(module: ModuleType) -> bytes:
-    """The source of a module as it lies there; empty where it has none."""
+def source(module: ModuleType) -> str:
+    """A digest of the source of a module as it lies there; that of nothing where it has none."""
+    return _source(module).digest
+
+
+def whole(name: str) -> str:
+    """A digest of all source of a loaded module, or of a package and what is below it; of one in an archive, of that."""
+    module = sys.modules[name]
+    archive = Path(str(getattr(_attribute(module, "__loader__"), "archive", "")))
+    files = [archive] if archive.is_file() else []
+    for folder in map(Path, list(_attribute(module, "__path__") or ())):
+        files += sorted(folder.rglob("*.py"))
+    digest = hashlib.sha256(source(module).encode())
+    for file in files:
+        digest.update(f"{file.name} {_of_file(str(file), *_state(file)).digest}".encode())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class _Source:
+    digest: str
+    _text: bytes
+
+    @classmethod
+    def of(cls, text: bytes) -> _Source:
+        return cls(hashlib.sha256(text).hexdigest(), text)
+
+    def imported_by(self, package: str) -> frozenset[str]:
+        """The names of modules that it may import as it is loaded, as a module of a package."""
+        return _imported(self._text, package)
+
+
+def _source(module: ModuleType) -> _Source:
+    """That of a module; of one in an archive, as long as that is the same."""
     path = Path(_file(module))
     if path.is_file():
-        status = path.stat()
-        return _read(path, status.st_mtime_ns, status.st_size)
+        return _of_file(str(path), *_state(path))
+    loader = _attribute(module, "__loader__")
+    archive = Path(str(getattr(loader, "archive", "")))
+    return _of_archive(loader, str(_attribute(module, "__name__")), *(_state(archive) if archive.is_file() else (0, 0)))
+
+
+def _state(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=_MOST_SOURCES)
+def _of_file(path: str, modified: int, size: int) -> _Source:
+    return _Source.of(Path(path).read_bytes())
+
+
+@lru_cache(maxsize=_MOST_SOURCES)
+def _of_archive(loader: Any, name: str, modified: int, size: int) -> _Source:
     try:
-        text = module.__loader__.get_source(module.__name__)  # type: ignore[union-attr]  # as that of a zip archive
+        return _Source.of((loader.get_source(name) or "").encode())
     except Exception:
-        text = None
-    return (text or "").encode()
-
-
-@lru_cache(maxsize=1000)
-def _read(path: Path, modified: int, size: int) -> bytes:
-    return path.read_bytes()
+        return _Source.of(b"")
 
 
 def _attribute(module: ModuleType, name: str) -> Any:
@@ -162,7 +207,7 @@ def parents(name: str) -> list[str]:
     return [".".join(parts[:i]) for i in range(1, len(parts))]
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=_MOST_SOURCES)
 def _imported(source: bytes, package: str) -> frozenset[str]:
     """The names of modules that the source of a module may import as it is loaded: of `from a import B`, a and a.B."""
     try:

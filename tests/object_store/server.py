@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import http.client
 import os
 import re
@@ -76,6 +77,7 @@ class Server:
         self.refuse: Callable[[Request], int] = lambda request: 0
         self.before: Callable[[Request], None] = lambda request: None
         self.instead: Callable[[Request], int] = lambda request: 0
+        self.altered: Callable[[Request, bytes], bytes] = lambda request, content: content
         self.one_at_a_time = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._inner = free_port()
@@ -137,6 +139,10 @@ class Server:
         """Within, some requests are answered with a status of a failure, True is 403, and do not take effect; 0: they do."""
         return patch.object(self, "refuse", refuse)
 
+    def altering(self, altered: Callable[[Request, bytes], bytes]) -> AbstractContextManager[object]:
+        """Within, answers have another content."""
+        return patch.object(self, "altered", altered)
+
     def answering(self, instead: Callable[[Request], int]) -> AbstractContextManager[object]:
         """Within, some requests take effect, and are answered with a status of a failure; 0: as it is."""
         return patch.object(self, "instead", instead)
@@ -166,6 +172,9 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
                 answer = f"<?xml version='1.0' encoding='UTF-8'?><Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
                 self._answer(status, [("Content-Type", "application/xml")], b"" if self.command == "HEAD" else answer)
                 return
+            if self.command == "POST" and self.path.endswith("?delete"):  # which S3Proxy refuses as deltalake asks it
+                self._delete([html.unescape(key.decode()) for key in re.findall(rb"<Key>(.*?)</Key>", body)])
+                return
             for last in (False, True):
                 connection = getattr(local, "connection", None)
                 if connection is None:
@@ -189,12 +198,21 @@ def _gate_of(server: Server, inner: int) -> type[BaseHTTPRequestHandler]:
                 return
             if request.what == "LIST":  # Amazon's S3 tells seconds, S3Proxy what the folder tells
                 content = re.sub(rb"(<LastModified>[^<.]*)\.\d+Z", rb"\1.000Z", content)
+            content = server.altered(request, content)
             request.bytes += len(content)
             if status := server.instead(request):
                 self._answer(status, [], b"")
                 return
             headers = [(name, value) for name, value in told.getheaders() if name.lower() not in ("transfer-encoding", "connection")]
             self._answer(told.status, headers, content)
+
+        def _delete(self, keys: list[str]) -> None:
+            for key in keys:
+                if (server.bucket / key).is_file():  # one that is not there counts as deleted
+                    (server.bucket / key).unlink()
+            done = "".join(f"<Deleted><Key>{html.escape(key)}</Key></Deleted>" for key in keys)
+            answer = f"<?xml version='1.0' encoding='UTF-8'?><DeleteResult>{done}</DeleteResult>"
+            self._answer(200, [("Content-Type", "application/xml")], answer.encode())
 
         def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
             self.send_response_only(status)

@@ -7,28 +7,34 @@ from typing import Any
 
 import pytest
 
+from data_skip.store.environment import asks_otherwise, meaning
 from data_skip.store.storage_options import StorageOptions, storage_options
 
-COMMITS = {"aws_conditional_put": "etag", "aws_s3_allow_unsafe_rename": "false"}
+COMMITS = {"aws_conditional_put": "etag", "aws_s3_allow_unsafe_rename": "false", "aws_s3_express": "false"}
+PATIENCE = {"retry_timeout": "30s", "timeout": "30s", "connect_timeout": "5s"}
 KEYS = {"access_key": "AKIA", "secret_key": "s/e+c"}
 ACCOUNT = "acct.dfs.core.windows.net"
 
 
-def options(uri: str, hadoop: Mapping[str, str], **told: Any) -> dict[str, str]:
+def storage_options_of(hadoop: Mapping[str, str], uri: str = "s3a://lake/t", **told: Any) -> StorageOptions:
     class Told:
         def told(self, asked: str, keys: Iterable[str], secrets: Iterable[str]) -> Mapping[str, Any]:
             assert asked == uri
             known = {*keys, *secrets}
-            return {"overrides": {}, "set": {key: value for key, value in hadoop.items() if key in known}, **told}
+            set_ = {key: value for key, value in hadoop.items() if key in known}
+            return {"overrides": {}, "set": set_, "file_system": "org.apache.hadoop.fs.s3a.S3AFileSystem", **told}
 
         def holds(self, uri: str) -> None:
             raise AssertionError(uri)
 
-        listed = contents = holds  # type: ignore[assignment]
+        identity = listed = contents = holds  # type: ignore[assignment]
 
-    found = dict(storage_options(uri, Told()))
-    assert found.pop("retry_timeout", "30s") == "30s"
-    return found
+    return storage_options(uri, Told())
+
+
+def options(uri: str, hadoop: Mapping[str, str], **told: Any) -> dict[str, str]:
+    found = storage_options_of(hadoop, uri, **told)
+    return {key: value for key, value in found.items() if PATIENCE.get(key) != value}
 
 
 def s3(hadoop: Mapping[str, str], bucket: str = "lake", **told: Any) -> dict[str, str]:
@@ -44,7 +50,7 @@ def test_local_files_ask_nobody() -> None:
 
 def test_credentials_of_s3() -> None:
     virtual = {"aws_virtual_hosted_style_request": "true"}
-    given = {"aws_access_key_id": "AKIA", "aws_secret_access_key": "s/e+c"}
+    given = {"aws_access_key_id": "AKIA", "aws_secret_access_key": "s/e+c", "aws_skip_signature": "false"}
     assert s3({}, credentials=KEYS) == given | virtual
     assert s3({}, credentials={**KEYS, "session_token": "tok"}) == given | virtual | {"aws_session_token": "tok"}
     assert s3({}, credentials={}) == virtual | {"aws_skip_signature": "true"}
@@ -193,6 +199,41 @@ def test_what_the_user_sets_for_deltalake_counts() -> None:
     assert found["aws_conditional_put"] == "disabled"
     assert "AWS_ACCESS_KEY_ID" not in found
     assert options("oss://lake/t", {}, overrides={"some_key": "k"}) == {"some_key": "k"}
+
+
+@pytest.mark.parametrize("name", ["aws_endpoint_url", "endpoint_url", "AWS_ENDPOINT", "endpoint", "aws_endpoint_url_s3"])
+def test_an_option_of_several_names_is_one(name: str) -> None:
+    """deltalake takes one or another of those that it is given, at random."""
+    found = s3({"endpoint": "http://127.0.0.1:9000"}, credentials=KEYS, overrides={name: "http://other", "token": "mine"})
+    assert found[name.lower()] == "http://other" and found["token"] == "mine"
+    assert [key for key in found if "endpoint" in key or "token" in key] == [name.lower(), "token"]
+
+
+def test_what_the_environment_cannot_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """deltalake would take these for options that it is not given."""
+    names = ["AWS_SKIP_SIGNATURE", "TIMEOUT", "AWS_CONNECT_TIMEOUT", "AWS_S3_EXPRESS", "AWS_CONDITIONAL_PUT"]
+    found = storage_options_of({}, credentials=KEYS)
+    assert {meaning(name) for name in names} <= set(map(meaning, found))
+    assert found.of_hadoop and asks_otherwise(found) == ""
+    monkeypatch.setenv("AWS_COPY_IF_NOT_EXISTS", "x")
+    assert asks_otherwise(found) == "AWS_COPY_IF_NOT_EXISTS"
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
+def test_a_proxy_of_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By which deltalake may find other files than Spark does."""
+    monkeypatch.setenv(name, "http://127.0.0.1:3128")
+    found = storage_options_of({}, credentials=KEYS)
+    assert not found.of_hadoop and not found.say_where and asks_otherwise(found) == name
+
+
+def test_a_proxy_of_hadoop() -> None:
+    proxy = {"fs.s3a.proxy.host": "proxy.example", "fs.s3a.proxy.port": "3128"}
+    assert storage_options_of(proxy, credentials=KEYS)["proxy_url"] == "http://proxy.example:3128"
+    assert storage_options_of({"fs.s3a.proxy.host": "p"}, credentials=KEYS)["proxy_url"] == "http://p:443"
+    login = {"fs.s3a.proxy.username": "me", "fs.s3a.proxy.password": "s/e", "fs.s3a.proxy.ssl.enabled": "true"}
+    found = storage_options_of(proxy | login, credentials=KEYS)
+    assert found["proxy_url"] == "https://me:s%2Fe@proxy.example:3128" and "s%2Fe" not in repr(found) and not found.of_hadoop
 
 
 def test_secrets_are_not_shown() -> None:

@@ -148,7 +148,7 @@ def _stored(uri: str, reader: Mapping[str, Any]) -> pa.StructType | None:
         return None
     try:
         return pa.struct(list(pq.read_schema(local_path(uri))))
-    except (OSError, pa.ArrowException):
+    except Exception:  # as of names that are no text
         return None
 
 

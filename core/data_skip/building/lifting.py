@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from data_skip.building.collect import Collected
@@ -72,7 +71,7 @@ def _lift_one(file: Part, trees: Mapping[Index, tuple[Expression, ...]]) -> Coll
     try:
         path = unchanged(file)
         return lifted(Footer(path, pq.read_metadata(path)), trees)
-    except (OSError, pa.ArrowException):  # encrypted, gone, changed, or no Parquet: Spark will say what it is
+    except Exception:  # encrypted, gone, changed, no Parquet, or with names that are no text: Spark will say what it is
         return None
 
 

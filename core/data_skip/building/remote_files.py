@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from data_skip.store.storage_options import StorageOptions, leads_elsewhere, without_token
+from data_skip.store.environment import by_proxy, leads_elsewhere, without_token
+from data_skip.store.storage_options import StorageOptions
 
 SCHEMES = ("s3", "s3a", "s3n", "abfs", "abfss", "gs")
 _TAIL = 1 << 16  # bytes at the end of a file that come with the first of them that is asked for: a footer, and what is looked at beside it
@@ -44,7 +45,7 @@ class RemoteFiles:
 
     @cached_property
     def _handler(self) -> Any:
-        if elsewhere := leads_elsewhere(self.options):
+        if elsewhere := leads_elsewhere(self.options) or by_proxy(self.options):
             raise OSError(f"{elsewhere} is set where tasks run, and may lead deltalake to another place than Spark")
         from deltalake.fs import DeltaStorageHandler  # only where files are remote: it takes a worker 100 ms
 

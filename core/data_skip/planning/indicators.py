@@ -16,7 +16,8 @@ from statistics import geometric_mean
 
 import numpy as np
 import numpy.typing as npt
-from pyspark.sql import DataFrame, Row
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from data_skip import html
@@ -111,7 +112,17 @@ class Measured:
 def matches(frame: DataFrame, wheres: Sequence[str]) -> list[Row]:
     """For each file of a table `file`, its URI, `rows`, and how many rows match each query: `q0`, `q1`, ... One pass."""
     counts = [F.count_if(F.expr(where)).alias(f"q{i}") for i, where in enumerate(wheres)]
-    return frame.groupBy(frame.metadataColumn("_metadata")["file_path"].alias("file")).agg(F.count("*").alias("rows"), *counts).collect()
+    return frame.groupBy(_file(frame).alias("file")).agg(F.count("*").alias("rows"), *counts).collect()
+
+
+def _file(frame: DataFrame) -> Column:
+    """The file of a row, as `_metadata.file_path` has it, which Spark hides where it pads CHAR columns."""
+    try:
+        path = frame.metadataColumn("_metadata")["file_path"]
+        frame.select(path)
+    except AnalysisException:
+        return F.regexp_replace(F.input_file_name(), "^file:///", "file:/")
+    return path
 
 
 def measured(table: str, found: Sequence[Row], reads: Mapping[str, Container[str]]) -> Measured:

@@ -131,6 +131,8 @@ def _negated(node: Expression, target: Expression, spark: Spark) -> ValueSet | N
             equal = _compared("EqualTo", constant, target)
             return equal and equal.complement(null=True)
         case Call("In", [left, *constants]) if left == target and all(isinstance(c, Literal) for c in constants):
+            if not constants:
+                return None  # NOT IN () is true of NULL, too, as spark.sql.legacy.nullInEmptyListBehavior has it
             if any(isinstance(c, Literal) and c.value is None for c in constants):
                 return points([nan]) if target.type in FRACTIONAL else NOTHING  # else x NOT IN (1, NULL) is false or null: see InSet.eval
             equal = _listed(left, [c for c in constants if isinstance(c, Literal)], target, spark)

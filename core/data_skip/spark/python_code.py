@@ -19,6 +19,7 @@ import hashlib
 import math
 import re
 import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
@@ -27,7 +28,7 @@ from typing import Any
 
 from pyspark import SparkContext
 
-from data_skip.source_code import is_installed, is_of_python, parents, referred, source
+from data_skip.source_code import is_installed, is_of_python, parents, referred, source, whole
 from data_skip.spark.pickled import names_of
 
 VOUCHED = "spark.data_skip.python.modules"
@@ -66,8 +67,7 @@ def code_of(command: bytes, vouched: str = "") -> dict[str, str]:
         return {}
     if any(name.endswith(_BROADCAST) for name in names.modules):
         named.unsure.append("a broadcast variable, or code beyond a megabyte, of which its pickle holds a number only")
-    for name in sorted(names.modules | names.imported):
-        named.add(name)
+    named.add(names.modules | names.imported)
     told = "\n".join(f"{name} {code}" for name, code in sorted(named.seen.items()))
     digest = hashlib.sha256(told.encode()).hexdigest() if told else ""
     return {key: text for key, text in {NAMED: digest, UNSURE: next(iter(named.unsure), "")}.items() if text}
@@ -82,28 +82,38 @@ class _Named:
 
     def __init__(self, vouched: set[str]) -> None:
         self._vouched = vouched
+        self._met: set[str] = set()
         self.seen: dict[str, str] = {}
         self.unsure: list[str] = []
 
-    def add(self, name: str) -> None:
-        """Adds the code of a module, and of those that it refers to."""
-        module, package = sys.modules.get(name), name.partition(".")[0]
-        if name in self.seen or package in _NEVER:
-            return
-        if name not in sys.modules:
+    def add(self, names: Iterable[str]) -> None:
+        """Adds the code of some modules, and of those that they refer to."""
+        left = sorted(names, reverse=True)
+        while left:
+            name = left.pop()
+            if name not in self._met and name.partition(".")[0] not in _NEVER:
+                self._met.add(name)
+                left += sorted(self._add(name, name.partition(".")[0]), reverse=True)
+
+    def _add(self, name: str, package: str) -> Iterable[str]:
+        """Adds the code of a module; gives the others that it refers to, as far as these count."""
+        module = sys.modules.get(name)
+        vouched = next((known for known in (name, *parents(name)) if known in self._vouched), None)
+        if module is None:
             self._add_unknown(name, package)
         elif not isinstance(module, ModuleType):  # what a module has put in its own place
-            self.seen[name] = ""
             self.unsure.append(f"{name}, which is no module")
-        elif not is_of_python(module):
-            self.seen[name] = hashlib.sha256(source(module)).hexdigest()
-            if is_installed(module):
-                self._add_installed(name, package)
-            elif self._vouched.isdisjoint((name, *parents(name))):
-                self.unsure.append(f"module {name}")
-            else:
-                for other in sorted({*referred(module), *parents(name)} & sys.modules.keys()):
-                    self.add(other)
+        elif is_of_python(module):
+            pass
+        elif vouched is not None:
+            self.seen[name], self.seen[f"all of {vouched}"] = source(module), whole(vouched)
+            return {*referred(module), *parents(name)} & sys.modules.keys()
+        elif is_installed(module):
+            self.seen[name] = source(module)
+            self._add_installed(name, package)
+        else:
+            self.unsure.append(f"module {name}")
+        return ()
 
     def _add_unknown(self, name: str, package: str) -> None:
         """What code imports as it runs: a module, or something of one."""

@@ -54,6 +54,7 @@ from data_skip.store.snapshot import Snapshot
 RowsOn = Callable[[Snapshot | None], pa.Table | None]
 Order = tuple[str, str]  # an index's column, and a field of its records
 _TRIED = b"data-skip doctor"
+_UNWRITTEN, _UNDELETED = "cannot be written", "keeps files of old versions, which cannot all be deleted"
 KEPT_HOURS = 168  # for which files of old versions stay, unless less is asked for; a checkpoint forgets them after as long
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
@@ -236,7 +237,7 @@ class DeltaStore(DeltaReader):
             if (table := self._vacuumable()) is None:
                 return
             age = hours + (0 if dry_run else self._hours_behind(table.version()))
-            names = [name.removeprefix(f"{self.location}/") for name in table.vacuum(age, enforce_retention_duration=False, full=True)]
+            names = self._old(table, age)
             if other := next((name for name in names if not is_part(name)), None):  # perhaps by a link, which deltalake follows
                 raise StoreError(f"the folder of the index at {self.location} holds {other}, which is none of its files; move it away")
             if not (dry_run or marked):  # it has come of age since
@@ -250,8 +251,13 @@ class DeltaStore(DeltaReader):
         marked: list[Commit] = []
         if not dry_run:
             self._retried(lambda commit: self._mark(hours, commit, marked))
-        self._retried(once, only_told=dry_run)
+        self._retried(once, only_told=dry_run, refused=_UNDELETED if marked else _UNWRITTEN)
         return [*found]
+
+    def _old(self, table: DeltaTable, hours: int) -> list[str]:
+        """The names of old files, without the marker that some tools make of a folder on an object store, whose name is none."""
+        names = (path.removeprefix(f"{self.location}/") for path in table.vacuum(hours, enforce_retention_duration=False, full=True))
+        return [name for name in names if name]
 
     def _mark(self, hours: int, commit: Commit, marked: list[Commit]) -> None:
         """Commits a version that says nothing, if there are old files; that is noted.
@@ -259,7 +265,7 @@ class DeltaStore(DeltaReader):
         A writer who slept since it wrote a file that looks old by now commits it no more: it was to be the version after an earlier one.
         """
         table = self._vacuumable()
-        if table is None or not table.vacuum(hours, enforce_retention_duration=False, full=True):
+        if table is None or not self._old(table, hours):
             return
         if not commit.is_done_before(table.version()):
             table.create_write_transaction([], "append", table.schema(), [], commit_properties=commit.properties)
@@ -291,7 +297,7 @@ class DeltaStore(DeltaReader):
                 DeltaTable.create(f"{self.location}/{name}", BASE, storage_options=self._options, commit_properties=AS_READ)  # by one PUT
                 DeltaStorageHandler(self.location, self._options).delete_file(f"{name}/_delta_log/{0:020}.json")
         except FAILURES as error:
-            raise StoreError(f"the index at {self.location} cannot be written ({self._shown(error)}); {ELSEWHERE}") from None
+            raise StoreError(f"the index at {self.location} {_UNWRITTEN} ({self._shown(error)}); {ELSEWHERE}") from None
 
     def history(self) -> list[Step]:
         """What each commit did whose text is still there, the oldest first; nothing where there is no index."""
@@ -389,10 +395,10 @@ class DeltaStore(DeltaReader):
             with suppress(*FAILURES, ValueError):
                 self._opened().create_checkpoint()
 
-    def _retried(self, write: Callable[[Commit], None], only_told: bool = False) -> None:
+    def _retried(self, write: Callable[[Commit], None], only_told: bool = False, refused: str = _UNWRITTEN) -> None:
         """Writes, on the state of then, and again where another writer was faster. StoreError where the place cannot be written to.
 
-        only_told: whether nothing is written, but told what would be.
+        only_told: whether nothing is written, but told what would be. refused: what the error says then.
         """
         commit = Commit(self._log)
 
@@ -407,6 +413,6 @@ class DeltaStore(DeltaReader):
 
         if failed := retried(once, commit):
             error, is_known = failed
-            what = "cannot be written" if is_known else "may have been written or not"
+            what = refused if is_known else "may have been written or not"
             cause = error if self._is_local else None  # as above
             raise StoreError(f"the index at {self.location} {what} ({self._shown(error)}); {ELSEWHERE}") from cause

@@ -22,7 +22,7 @@ KEYS = [
 ]
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 OF_TABLE = pa.field("_of_table", pa.int64())  # by which the rows of another table are told, if they got into the log of this one
-ADVICE = "delete the folder and create the index again"
+ADVICE = "if it stays so, delete the folder and create the index again"
 
 
 class StoreError(DataSkipError):

@@ -3,6 +3,7 @@
     Hadoop                                          deltalake's `storage_options`
     whatever provides S3A's credentials             aws_access_key_id, aws_secret_access_key, aws_session_token, aws_skip_signature
     fs.s3a.endpoint, endpoint.region, ...           aws_endpoint, aws_region, aws_virtual_hosted_style_request, aws_allow_http
+    fs.s3a.proxy.*                                  proxy_url
     fs.azure.account.key, oauth2, sas, ...          azure_storage_account_key, azure_client_id, azure_storage_sas_key, ...
     fs.gs.auth.*, google.cloud.auth.*               google_service_account, google_application_credentials, ...
     spark.data_skip.storage.X                       X, whatever Hadoop says
@@ -13,11 +14,12 @@ provider of the user's own. What Hadoop does not say is left to deltalake, which
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import quote, unquote, urlsplit
+
+from data_skip.store.environment import by_proxy, leads_elsewhere, meaning, without_token
 
 
 class Hadoop(Protocol):
@@ -41,7 +43,10 @@ class Hadoop(Protocol):
 
 OVERRIDES = "spark.data_skip.storage."
 _S3A = "fs.s3a."
-_S3_KEYS = ("endpoint", "endpoint.region", "path.style.access", "connection.ssl.enabled", "requester.pays.enabled")
+_S3_KEYS = (
+    *("endpoint", "endpoint.region", "path.style.access", "connection.ssl.enabled", "requester.pays.enabled"),
+    *("proxy.host", "proxy.port", "proxy.username", "proxy.ssl.enabled"),
+)
 _S3_ENCRYPTION = ("encryption.algorithm", "server-side-encryption-algorithm")
 _S3_ENCRYPTION_KEYS = ("encryption.key", "server-side-encryption.key")
 _ACCESS_POINT = "fs.s3a.bucket.{}.accesspoint.arn"  # by which S3A takes a bucket for whatever that leads to: its name may be any
@@ -74,17 +79,10 @@ _OPEN = ("aws_skip_signature", "google_skip_signature", "azure_skip_signature", 
 _WHERE = ("endpoint", "proxy", "url", "host", "account_name", "bucket")  # in that of one by which another place is reached than Hadoop's
 # In the name of one by which a place is reached otherwise, and no other place; beside these, a key too may choose whose bucket it is.
 _HOW = ("region", "timeout", "retries", "backoff", "pool_", "http1_", "http2_", "user_agent", "payload", "payer", "checksum")
-# Names in the environment by which deltalake takes another place for a store than it is told, and Hadoop does not.
-_ELSEWHERE = re.compile(
-    r"((aws|azure|azure_storage|google|google_storage|object_store)_)?"
-    r"(endpoint|endpoint_url|endpoint_url_s3|use_fabric_endpoint|base_url|proxy_url|use_emulator)"
-    r"|azurite_.*|(storage|gcs)_emulator_host",
-    re.IGNORECASE,
-)
-# Names in the environment which deltalake takes for the session token of whatever keys it is given.
-_SESSION_TOKEN = re.compile(r"(aws_)?(session_)?token", re.IGNORECASE)
 _HIDDEN = "***"
-_PATIENCE = {"retry_timeout": "30s"}  # instead of three minutes: a query waits, which would be answered without an index as well
+# Tries are ended after half a minute instead of three: a query waits, which would be answered without an index as well. The others are as
+# they are by default, whatever the environment says.
+_PATIENCE = {"retry_timeout": "30s", "timeout": "30s", "connect_timeout": "5s"}
 
 
 class StorageOptions(Mapping[str, str]):
@@ -131,24 +129,6 @@ def _is_secret(option: str) -> bool:
     return name not in _OPEN and any(word in name for word in _SECRET)
 
 
-def foreign_token(options: Mapping[str, str]) -> str:
-    """What deltalake would take from the environment of this process as the session token of keys that have none; "" where nothing."""
-    has_none = "aws_access_key_id" in options and not any(value and _SESSION_TOKEN.fullmatch(key) for key, value in options.items())
-    return min(filter(_SESSION_TOKEN.fullmatch, os.environ), default="") if has_none else ""
-
-
-def without_token(options: Mapping[str, str]) -> dict[str, str]:
-    """The options, by which none is sent."""
-    return {**options, "aws_session_token": ""} if foreign_token(options) else dict(options)
-
-
-def leads_elsewhere(options: Mapping[str, str]) -> str:
-    """What is set in the environment of this process and may lead deltalake to another place than these options do; "" where nothing is."""
-    endpoint = options.get("aws_endpoint", "")
-    names = [name for name in os.environ if _ELSEWHERE.fullmatch(name) and (not endpoint or os.environ[name].rstrip("/") != endpoint)]
-    return min(names, default="")
-
-
 def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
     """What deltalake is told of the object store of a URI; nothing of a local file."""
     parts = urlsplit(uri)
@@ -157,7 +137,7 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
     account = parts.hostname or ""
     if parts.scheme in ("s3", "s3a", "s3n"):
         keys = [*(_S3A + key for key in (*_S3_KEYS, *_S3_ENCRYPTION)), _ACCESS_POINT.format(parts.netloc), _CLIENTS]
-        secrets = [_S3A + key for key in _S3_ENCRYPTION_KEYS]
+        secrets = [_S3A + key for key in (*_S3_ENCRYPTION_KEYS, "proxy.password")]
     elif parts.scheme in ("abfs", "abfss"):
         keys = [key for name in _AZURE_KEYS for key in _of_account(name, account)]
         secrets = [key for name in _AZURE_SECRETS for key in _of_account(name, account, parts.username or "")]
@@ -176,16 +156,18 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
         found = _google(set_)
     found |= _PATIENCE
     overrides = {key.lower(): value for key, value in told["overrides"].items()}
+    said = set(map(meaning, overrides))  # deltalake takes one or another of what has several names
+    found = {key: value for key, value in found.items() if meaning(key) not in said}
     by_access_point = _ACCESS_POINT.format(parts.netloc) in set_
     say_where = by_access_point or bool(leads_elsewhere(found)) or any(word in key for key in overrides for word in _WHERE)
     known = told.get("file_system") in _FILE_SYSTEMS and set_.get(_CLIENTS, "") in _OWN_CLIENTS
-    of_hadoop = known and not say_where and all(any(word in key for word in _HOW) for key in overrides)
+    of_hadoop = known and not say_where and not by_proxy(found) and all(any(word in key for word in _HOW) for key in overrides)
     return StorageOptions(without_token(found | overrides), say_where, of_hadoop)
 
 
 def _s3(bucket: str, set_: Mapping[str, str], told: Mapping[str, Any]) -> dict[str, str]:
     # A commit is a PUT that fails where its version is there, or writers overwrite each other: so whatever the environment says.
-    found = {"aws_conditional_put": "etag", "aws_s3_allow_unsafe_rename": "false"}
+    found = {"aws_conditional_put": "etag", "aws_s3_allow_unsafe_rename": "false", "aws_s3_express": "false"}
     credentials = told.get("credentials")
     if credentials is not None and "access_key" not in credentials:
         found["aws_skip_signature"] = "true"  # anonymous
@@ -193,9 +175,10 @@ def _s3(bucket: str, set_: Mapping[str, str], told: Mapping[str, Any]) -> dict[s
         found |= {"aws_access_key_id": credentials["access_key"], "aws_secret_access_key": credentials["secret_key"]}
         if token := credentials.get("session_token"):
             found["aws_session_token"] = token
+        found["aws_skip_signature"] = "false"
     if region := set_.get("endpoint.region") or _region_of(set_.get("endpoint", "")) or told.get("region"):
         found["aws_region"] = region
-    found |= _endpoint(bucket, set_)
+    found |= _endpoint(bucket, set_) | _given(proxy_url=_proxy(set_))
     if _is_true(set_.get("requester.pays.enabled")):
         found["aws_request_payer"] = "true"
     encryption = next((_ENCRYPTIONS.get(set_[key].upper()) for key in _S3_ENCRYPTION if key in set_), None)
@@ -221,6 +204,16 @@ def _endpoint(bucket: str, set_: Mapping[str, str]) -> dict[str, str]:
     if by_path or ":" in host or host.replace(".", "").isdigit():  # a number has no names below it
         return found | {"aws_endpoint": endpoint.rstrip("/"), "aws_virtual_hosted_style_request": "false"}
     return found | {"aws_endpoint": f"{parts.scheme}://{bucket}.{parts.netloc}{parts.path}", "aws_virtual_hosted_style_request": "true"}
+
+
+def _proxy(set_: Mapping[str, str]) -> str | None:
+    """The URL of the proxy by which S3A asks."""
+    host, user = set_.get("proxy.host"), set_.get("proxy.username")
+    if not host:
+        return None
+    port = set_.get("proxy.port") or ("80" if set_.get("connection.ssl.enabled", "true").lower() == "false" else "443")
+    login = f"{quote(user, safe='')}:{quote(set_.get('proxy.password', ''), safe='')}@" if user else ""
+    return f"{'https' if _is_true(set_.get('proxy.ssl.enabled')) else 'http'}://{login}{host}:{port}"
 
 
 def _is_amazon(endpoint: str) -> bool:

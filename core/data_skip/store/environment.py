@@ -1,0 +1,72 @@
+"""What the environment of a process tells `deltalake` of object stores: for each option that it is not given, the variable of that name.
+
+Hadoop takes other variables for it, or none: so what it says is handed over wherever it can be, and what cannot be is told here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+# By which another place is taken for a store than deltalake is told, and Hadoop does not.
+_ELSEWHERE = re.compile(
+    r"((aws|azure|azure_storage|google|google_storage|object_store)_)?"
+    r"(endpoint|endpoint_url|endpoint_url_s3|use_fabric_endpoint|base_url|proxy_url|use_emulator)"
+    r"|azurite_.*|(storage|gcs)_emulator_host",
+    re.IGNORECASE,
+)
+_PROXY = re.compile(r"(http|https|all)_proxy", re.IGNORECASE)
+# Which are taken for the session token of whatever keys there are.
+_SESSION_TOKEN = re.compile(r"(aws_)?(session_)?token", re.IGNORECASE)
+# By which a store is asked in another way, or not at all, where there is no value that means none.
+_OTHERWISE = re.compile(
+    r"(aws_)?(copy_if_not_exists|server_side_encryption|sse_\w+|checksum_algorithm|metadata_endpoint|imdsv1_fallback|unsigned_payload)"
+    r"|(azure_(storage_)?)?((account|access|master)_key|sas_(key|token)|skip_signature)"
+    r"|(google_)?(service_account(_path|_key)?|skip_signature)",
+    re.IGNORECASE,
+)
+# Other names for an option, of which deltalake takes one or another: without the store's name before them.
+_STORE = re.compile(r"^(aws|azure_storage|azure|google)_")
+_ALIKE = {
+    **{"endpoint_url": "endpoint", "endpoint_url_s3": "endpoint", "token": "session_token", "bucket_name": "bucket"},
+    **{"access_key": "account_key", "master_key": "account_key", "sas_token": "sas_key", "authority_id": "tenant_id"},
+    **{"service_account_path": "service_account", "container": "container_name"},
+}
+
+
+def meaning(option: str) -> str:
+    """What an option is about: the same for all names that it has."""
+    name = _STORE.sub("", option.lower())
+    return _ALIKE.get(name, name)
+
+
+def foreign_token(options: Mapping[str, str]) -> str:
+    """What deltalake would take from the environment of this process as the session token of keys that have none; "" where nothing."""
+    has_none = "aws_access_key_id" in options and not any(value and _SESSION_TOKEN.fullmatch(key) for key, value in options.items())
+    return min(filter(_SESSION_TOKEN.fullmatch, os.environ), default="") if has_none else ""
+
+
+def without_token(options: Mapping[str, str]) -> dict[str, str]:
+    """The options, by which none is sent."""
+    return {**options, "aws_session_token": ""} if foreign_token(options) else dict(options)
+
+
+def leads_elsewhere(options: Mapping[str, str]) -> str:
+    """What is set in the environment of this process and may lead deltalake to another place than these options do; "" where nothing is."""
+    endpoint = options.get("aws_endpoint", "")
+    names = [name for name in os.environ if _ELSEWHERE.fullmatch(name) and (not endpoint or os.environ[name].rstrip("/") != endpoint)]
+    return min(names, default="")
+
+
+def by_proxy(options: Mapping[str, str]) -> str:
+    """By what deltalake asks a proxy, of which nobody knows whether Hadoop does: an option, or of the environment; "" where it asks none."""
+    asked = [*(key for key in options if meaning(key) == "proxy_url"), *(name for name in os.environ if _PROXY.fullmatch(name))]
+    return min((name for name in asked if options.get(name) or os.environ.get(name)), default="")
+
+
+def asks_otherwise(options: Mapping[str, str]) -> str:
+    """What is set in the environment of this process besides, and may be why deltalake is refused; "" where nothing is."""
+    given = set(map(meaning, options))
+    names = [name for name in os.environ if _OTHERWISE.fullmatch(name) and meaning(name) not in given]
+    return leads_elsewhere(options) or by_proxy(options) or min(names, default="")
