@@ -17,7 +17,7 @@ def test_every_setting_is_there_with_its_default() -> None:
     java = (ROOT / "core" / "data_skip" / "spark" / "UserSettings.java").read_text("utf-8")
     constants = dict(re.findall(r'String (\w+) = "(spark\.data_skip\.[\w.]+)";', java))
     defaults = dict(re.findall(r'\{"(spark\.data_skip\.[\w.]+)", "(\w+)"\}', java))
-    defaults |= {constants[name]: default for name, default in re.findall(r'read\(conf, (\w+), "(\w+)"\)', java) if name in constants}
+    defaults |= {constants[name]: default for name, default in re.findall(r'read\(conf, (\w+), "(\w*)"\)', java) if name in constants}
     rows = dict(re.findall(r"^\| `(spark\.data_skip\.[\w.]+)` \| (?:`(\w+)`)? ?\|", PAGE, re.MULTILINE))
     assert rows.pop("spark.data_skip.storage.X") == ""
     assert named - {"spark.data_skip.storage."} == set(defaults)

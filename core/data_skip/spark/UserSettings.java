@@ -15,6 +15,7 @@ public final class UserSettings {
   private static final String FRESHNESS = "spark.data_skip.freshness";
   private static final String CONTRACT = "listing|snapshot|bounded\\([0-9]{1,9}(\\.[0-9]{1,9})?\\)";
   private static final String MAX_BYTES = "spark.data_skip.join.maxBytes";
+  private static final String MODULES = "spark.data_skip.python.modules";
   private static final String[][] SIZES = {{"spark.data_skip.join.leastBytes", "4m"}, {"spark.data_skip.records.maxBytes", "1g"}};
   private static final String[][] TIMES = {
     {"spark.data_skip.python.maxSeconds", "5"}, {"spark.data_skip.decideSeconds", "10"}, {"spark.data_skip.join.maxSeconds", "1"},
@@ -84,7 +85,7 @@ public final class UserSettings {
 
   /** Python modules that are the same on the driver and all workers, as the user says: names, separated by commas. */
   public static String pythonModules(SQLConf conf) {
-    return read(conf, "spark.data_skip.python.modules", "");
+    return read(conf, MODULES, "");
   }
 
   /** How long it may take to decide which files of a scan are read. */

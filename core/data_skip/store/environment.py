@@ -60,7 +60,7 @@ def leads_elsewhere(options: Mapping[str, str]) -> str:
 
 
 def by_proxy(options: Mapping[str, str]) -> str:
-    """By what deltalake asks a proxy, of which nobody knows whether Hadoop does: an option, or of the environment; "" where it asks none."""
+    """What has deltalake ask a proxy, which Hadoop may not: an option, or a variable of the environment; "" where nothing has."""
     asked = [*(key for key in options if meaning(key) == "proxy_url"), *(name for name in os.environ if _PROXY.fullmatch(name))]
     return min((name for name in asked if options.get(name) or os.environ.get(name)), default="")
 
