@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -136,7 +136,7 @@ class Index:
     def __hash__(self) -> int:
         return hash((self.kind, self.expressions))
 
-    @property
+    @cached_property
     def column(self) -> str:
         """The index's column in the store: `MinMax("temp")` lives in `min_max__temp`.
 

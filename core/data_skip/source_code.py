@@ -78,7 +78,20 @@ def is_installed(module: ModuleType) -> bool:
 def is_of_python(module: ModuleType) -> bool:
     """Whether a module is of Python's library. Its name does not tell: others may have it as well."""
     origin = getattr(_attribute(module, "__spec__"), "origin", None)
-    return origin in ("built-in", "frozen") or (_file(module).startswith(_OF_PYTHON) and not is_installed(module))
+    return origin in ("built-in", "frozen") or _lies_in_library(_file(module))
+
+
+def is_of_library(name: str) -> bool:
+    """Whether a module, or a package, that was not loaded yet would be found in Python's library."""
+    try:
+        spec = find_spec(name) if name in sys.stdlib_module_names else None
+    except Exception:  # a finder may do anything
+        return False
+    return spec is not None and (spec.origin in ("built-in", "frozen") or _lies_in_library(str(spec.origin)))
+
+
+def _lies_in_library(file: str) -> bool:
+    return file.startswith(_OF_PYTHON) and not file.startswith(_INSTALLED) and _FOR_PACKAGES.search(file) is None
 
 
 def module_of(value: object) -> str:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from data_skip.building.binding import Binding, bind, changed
+from data_skip.building.binding import Binding
 from data_skip.building.index_report import Ensured, IndexReport
-from data_skip.building.indexing import fitted, index_files, sample_of
+from data_skip.building.indexing import index_files
 from data_skip.building.one_pass import Target
 from data_skip.building.source import (
     TableSource,
@@ -32,9 +31,10 @@ from data_skip.building.source import (
     root_of,
     state_of,
 )
-from data_skip.building.stored import complete, stored_columns, tuned_otherwise
+from data_skip.building.stored import complete
 from data_skip.description import Description
 from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.existing import Existing, IndexExistsError
 from data_skip.files.listing import Listing
 from data_skip.index import Index
 from data_skip.pictures import by_matplotlib
@@ -47,7 +47,6 @@ from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm, session_alone
 from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
-from data_skip.store.definition import Definition, another_reader
 from data_skip.store.delta import KEPT_HOURS, Order
 from data_skip.store.history import Step
 from data_skip.store.row_groups import field_type, has_ends
@@ -58,10 +57,6 @@ if TYPE_CHECKING:
 FILES_PER_COMMIT = 100_000  # whose records the driver holds at a time
 _FEW_ROWS = 1_000  # of an index: to drop some of them is not worth a commit
 _MOST_PARTS = 100  # files of an index, of which each takes a third of a millisecond to open
-
-
-class IndexExistsError(DataSkipError):
-    """What was to be created is there already, perhaps by another writer."""
 
 
 class Table:
@@ -197,25 +192,11 @@ class Table:
         cannot read. `progress`: True with a bar on the terminal; in notebooks there is one unless it is False.
         """
         _refuse_no_number(files_per_commit)
-        if not indexes or not all(isinstance(index, Index) for index in indexes):
-            raise DataSkipError(f"create_index takes indexes, as MinMax('temp'), not {indexes!r}")
+        _refuse_none("create_index", indexes)
         snapshot, state = self._snapshot(), self._state(alone=True)  # in this order: what it says of files is older than their listing
-        existing = snapshot.definitions if snapshot else {}
-        bindings: list[Binding] = []
-        fitted_ones = self._fitted(indexes, state, existing)
-        for index in fitted_ones:
-            self._refuse_twice(index, existing)
-            if index in (binding.index for binding in bindings):
-                raise DataSkipError(f"{index} is asked for twice; once is enough")
-            self._catalog.learn(index)
-            bindings.append(bind(index, state.frame, state.scan, self._jvm))
-            others = [*existing.values(), *(binding.definition for binding in bindings[:-1])]
-            if same := next((other for other in others if other.same_as(bindings[-1].definition)), None):
-                raise DataSkipError(f"{self.name} has {same}, which is the same as {index}")
-            for other in existing.values():
-                if why := another_reader(other, bindings[-1].definition):
-                    advice = "all indexes of a table are collected alike: drop those, or read as they did"
-                    raise DataSkipError(f"{self.name} has {other}, {why}; {advice}")
+        existing = self._existing(snapshot)
+        fitted_ones = existing.fitted(indexes, state)
+        bindings = existing.to_create(fitted_ones, state)
         asked = dict(zip(indexes, fitted_ones, strict=True))
         report = self._index(state, snapshot, bindings, None, files_per_commit, progress, asked)
         if report.files_collected > files_per_commit:
@@ -231,14 +212,12 @@ class Table:
         what `refresh` refuses; for what `create_index` refuses once the others are refreshed, and stay so. `progress`, `files_per_commit`:
         as theirs.
         """
-        if not indexes or not all(isinstance(index, Index) for index in indexes):
-            raise DataSkipError(f"ensure_index takes indexes, as MinMax('temp'), not {indexes!r}")
+        _refuse_none("ensure_index", indexes)
         created = refreshed = None
         while True:
-            snapshot = self._snapshot()
-            existing = snapshot.definitions if snapshot else {}
-            missing = self._missing(indexes, existing)
-            if existing and refreshed is None:  # first: what cannot be refreshed is an error before another index is made
+            existing = self._existing(self._snapshot())
+            missing = existing.missing(indexes)
+            if existing.definitions and refreshed is None:  # first: what cannot be refreshed is an error before another index is made
                 refreshed = self.refresh(progress, files_per_commit)
             if not missing:
                 break
@@ -249,46 +228,13 @@ class Table:
             break
         return Ensured(created, refreshed)
 
-    def _missing(self, indexes: Sequence[Index], existing: Mapping[str, Definition]) -> list[Index]:
-        """Those that are to be created. DataSkipError for one that cannot be, beside what exists, or exists and is not used."""
-        for index in indexes:
-            self._catalog.learn(index)
-        stored = {index: stored_columns(index, existing) for index in indexes}
-        asked = {column for columns in stored.values() for column in columns}
-        for index, columns in stored.items():
-            for column in columns:
-                if isinstance(problem := usable(existing[column], self._catalog.knowledge.kinds), str):
-                    raise DataSkipError(problem)
-            others = [known for column, known in existing.items() if column not in asked and tuned_otherwise(index, known)]
-            if not columns and others:
-                advice = f"drop_index({others[0]}) first, or create_index({index}) to have both"
-                raise DataSkipError(f"{self.name} has {others[0]}, which is {index} with other parameters: {advice}")
-        return [index for index, columns in stored.items() if not columns]
-
     def fitted(self, *indexes: Index) -> list[Index]:
         """The indexes as `create_index` would make them: parameters that are None chosen from a sample of the table.
 
         DataSkipError for an index that exists, and for parameters that a sample does not tell.
         """
-        snapshot = self._snapshot()
-        return self._fitted(indexes, self._state(alone=True), snapshot.definitions if snapshot else {})
-
-    def _fitted(self, indexes: Sequence[Index], state: TableState, existing: Mapping[str, Definition]) -> list[Index]:
-        for index in indexes:
-            self._refuse_twice(index, existing)
-        sample = sample_of(state, self._jvm)
-        return [fitted(index, sample) for index in indexes]
-
-    def _refuse_chosen(self, asked: Mapping[Index, Index], last: Snapshot) -> None:
-        """IndexExistsError where another session chose open parameters otherwise meanwhile: of an index there is one."""
-        for index, fitted_one in asked.items():
-            if others := set(stored_columns(index, last.definitions)) - {fitted_one.column}:
-                raise IndexExistsError(f"{last.definitions[others.pop()]} was created meanwhile on {self.name}; nothing was written")
-
-    def _refuse_twice(self, index: Index, existing: Mapping[str, Definition]) -> None:
-        if stored_columns(index, existing):
-            advice = "refresh() brings it up to date, drop_index() removes it, ensure_index() makes what is missing"
-            raise IndexExistsError(f"{index} exists already on {self.name}; {advice}")
+        existing = self._existing(self._snapshot())
+        return existing.fitted(indexes, self._state(alone=True))
 
     def refresh(self, progress: bool | None = None, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of files that are new or changed since, for every index that this session knows, and commits them.
@@ -303,15 +249,7 @@ class Table:
         snapshot, state = self._snapshot(), self._state(alone=True)  # as above
         if snapshot is None or not snapshot.definitions:
             raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
-        bindings: list[Binding] = []
-        for stored in snapshot.definitions.values():
-            index = usable(stored, self._catalog.knowledge.kinds)
-            if isinstance(index, str):
-                warnings.warn(index, DataSkipWarning, stacklevel=2)
-                continue
-            bindings.append(bind(index, state.frame, state.scan, self._jvm, stored=True))
-            if why := changed(stored, bindings[-1].definition):
-                raise DataSkipError(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
+        bindings = self._existing(snapshot).to_refresh(state)
         if not bindings:
             return IndexReport(self.name, [])
         current = complete(snapshot, [binding.index.column for binding in bindings])
@@ -324,21 +262,9 @@ class Table:
 
         A parameter may be left out where that leaves no doubt, as one that was chosen from a sample.
         """
-        if not indexes or not all(isinstance(index, Index) for index in indexes):
-            raise DataSkipError(f"drop_index takes indexes, as MinMax('temp'), not {indexes!r}; describe() lists those of {self.name}")
+        _refuse_none("drop_index", indexes, f"; describe() lists those of {self.name}")
         self._refuse_moved()
-        snapshot = self._snapshot()
-        definitions = snapshot.definitions if snapshot else {}
-        chosen: list[str] = []
-        for index in indexes:
-            columns = stored_columns(index, definitions)
-            if not columns:
-                raise DataSkipError(f"{self.name} has no {index}; describe() lists what it has")
-            if len(columns) > 1:
-                several = " and ".join(str(definitions[column]) for column in columns)
-                raise DataSkipError(f"{self.name} has {several}; say which of them to drop")
-            chosen += columns
-        self._store.drop(*dict.fromkeys(chosen))
+        self._store.drop(*self._existing(self._snapshot()).to_drop(indexes))
 
     def describe(self) -> Description:
         """The indexes of the table: how many of its files they know, how large they are (in bytes), and what is wrong with them.
@@ -438,12 +364,18 @@ class Table:
         """current: the files that need no records; None for new indexes. asked: of these, for which each was chosen."""
         known = snapshot.generation_of() if snapshot else {}
         as_of, lists = (snapshot.said, snapshot.is_listing) if snapshot else (None, False)
-        refuse = partial(self._refuse_chosen, asked or {})
+
+        def refuse(last: Snapshot) -> None:
+            self._existing(last).refuse_chosen(asked or {})
+
         target = Target(self.name, self._store, self._jvm, current is None, known, as_of, lists, self._files_below, refuse)
         return index_files(target, state, bindings, current or set(), files_per_commit, progress)
 
     def _files_below(self, asked: AbstractSet[FileKey]) -> set[FileKey]:
         return files_below(self._spark, self._jvm, self.root, asked)
+
+    def _existing(self, snapshot: Snapshot | None) -> Existing:
+        return Existing(self.name, snapshot, self._catalog, self._jvm)
 
     def _snapshot(self) -> Snapshot | None:
         self._store.look_again()
@@ -481,6 +413,11 @@ def _seen(store: Places, believed: float = 0.0) -> Snapshot | None:
         return store.snapshot(believed)
     except StoreError:
         return None
+
+
+def _refuse_none(command: str, indexes: Sequence[object], advice: str = "") -> None:
+    if not indexes or not all(isinstance(index, Index) for index in indexes):
+        raise DataSkipError(f"{command} takes indexes, as MinMax('temp'), not {indexes!r}{advice}")
 
 
 def _refuse_no_number(files_per_commit: Any) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import shutil
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,22 +17,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark.sql.functions as F
 import pytest
+from pyspark import cloudpickle
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
 from data_skip import BloomFilter, DataSkipError, GapList, Hybrid, Index, MinMax, ValueList
-from data_skip.spark import python_code
+from data_skip.spark import installed, python_code
+from log_skip.extractors import Distinct, extractors
 from tests.support import Lake, aged, files_read
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of packages that were installed a day ago."""
     folder = tmp_path / "site-packages"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
     yield folder
-    python_code._distributions.cache_clear()
+    installed.installed.cache_clear()
     for name in [name for name in sys.modules if name.startswith("reading_")]:
         del sys.modules[name]
 
@@ -45,48 +47,82 @@ def install(folder: Path, name: str, version: str, package: str, *requires: str)
     (folder / package).parent.mkdir(parents=True, exist_ok=True)
     (folder / package).write_text("def found(x): return x\n")
     os.utime(described, (time.time() - 86_400,) * 2)
-    python_code._distributions.cache_clear()
+    installed.installed.cache_clear()
 
 
 def told_of(module: str) -> dict[str, str]:
     return python_code.code_of(bytes(CloudPickleSerializer().dumps((importlib.import_module(module).found, StringType()))))
 
 
-def test_code_that_was_installed(lake: Lake, installed: Path) -> None:
+def test_code_that_was_installed(lake: Lake, packages: Path) -> None:
     """By the versions of what was installed, and of what that requires, since Spark began or before; whatever the files' times say."""
-    install(installed, "reading-one", "1.0", "reading_one/__init__.py", "reading-two >= 1", "reading-three ; extra == 'all'")
-    install(installed, "reading-two", "1.0", "reading_two.py")
-    install(installed, "reading-three", "1.0", "reading_three.py")
+    install(packages, "reading-one", "1.0", "reading_one/__init__.py", "reading-two >= 1", "reading-three ; extra == 'all'")
+    install(packages, "reading-two", "1.0", "reading_two.py")
+    install(packages, "reading-three", "1.0", "reading_three.py")
     first = told_of("reading_one")
     assert first.keys() == {"named"}
     for name in ("two", "three"):
-        (installed / f"reading_{name}-1.0.dist-info").rename(installed / f"reading_{name}-1.1.dist-info")
-        (installed / f"reading_{name}-1.1.dist-info" / "METADATA").write_text(f"Name: reading-{name}\nVersion: 1.1\n")
-        assert told_of("reading_one") == first, "as of when it was first asked for"
-        python_code._distributions.cache_clear()
-        os.utime(installed / f"reading_{name}-1.1.dist-info", (time.time() - 86_400,) * 2)
+        (packages / f"reading_{name}-1.0.dist-info").rename(packages / f"reading_{name}-1.1.dist-info")
+        (packages / f"reading_{name}-1.1.dist-info" / "METADATA").write_text(f"Name: reading-{name}\nVersion: 1.1\n")
+        assert (told_of("reading_one") == first) == (name == "three"), "what it requires is another one by now"
+        installed.installed.cache_clear()
+        os.utime(packages / f"reading_{name}-1.1.dist-info", (time.time() - 86_400,) * 2)
         assert (told_of("reading_one") == first) == (name == "three")
         first = told_of("reading_one")
-    os.utime(installed / "reading_two-1.1.dist-info")
-    python_code._distributions.cache_clear()
-    assert told_of("reading_one")["unsure"] == "package reading_one, which was installed since Spark began"
+    os.utime(packages / "reading_two-1.1.dist-info")
+    installed.installed.cache_clear()
+    assert told_of("reading_one")["unsure"] == "package reading_one, which was installed, or shipped to workers, since Spark began"
 
 
-def test_code_of_a_namespace(lake: Lake, installed: Path) -> None:
+def test_code_that_was_installed_in_odd_ways(lake: Lake, packages: Path) -> None:
+    """Again under the same version; in editable form; and once more with what is shipped to workers."""
+    install(packages, "reading-four", "1.0", "reading_four/__init__.py")
+    record = packages / "reading_four-1.0.dist-info" / "RECORD"
+    seen = set()
+    for digest in ("A", "B"):
+        record.write_text(f"reading_four/__init__.py,,\nreading_four/other.py,sha256={digest},1\n../bin/x,sha256={digest * 2},1\n")
+        os.utime(record.parent, (time.time() - 86_400,) * 2)
+        installed.installed.cache_clear()
+        seen.add(told_of("reading_four")["named"])
+    assert len(seen) == 2
+    record.write_text("reading_four/__init__.py,,\nreading_four/other.py,sha256=B,1\n../bin/x,sha256=another,1\n")
+    os.utime(record.parent, (time.time() - 86_400,) * 2)
+    installed.installed.cache_clear()
+    assert told_of("reading_four")["named"] in seen, "what names a place of this machine"
+    includes = lake.spark.sparkContext._python_includes
+    shipped = Path(str(lake.spark.sparkContext._jvm.org.apache.spark.SparkFiles.getRootDirectory())) / "reading_four"  # type: ignore[union-attr]
+    shipped.mkdir()
+    (shipped / "__init__.py").touch()
+    assert includes is not None and "shipped to workers" in told_of("reading_four")["unsure"]
+    shutil.rmtree(shipped)
+    (record.parent / "direct_url.json").write_text('{"dir_info": {"editable": true}, "url": "file:///x"}')
+    installed.installed.cache_clear()
+    assert told_of("reading_four")["unsure"] == "module reading_four, of reading-four, which is installed in editable form"
+
+
+def test_a_class_of_a_notebook() -> None:
+    """Workers keep it as it was sent last, by a number that it has in this application only."""
+    found: dict[str, Any] = {"__name__": "__main__"}
+    exec("class Own:\n    LEAST = 1\ndef f(x): return x > Own.LEAST", found)
+    code = python_code.code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))))
+    assert code["unsure"].startswith("a class of the notebook, which workers keep by a number")
+
+
+def test_code_of_a_namespace(lake: Lake, packages: Path) -> None:
     """Several packages are in it, and none of them is it."""
-    install(installed, "reading-space-a", "1.0", "reading_space/a.py")
-    install(installed, "reading-space-b", "1.0", "reading_space/b.py")
+    install(packages, "reading-space-a", "1.0", "reading_space/a.py")
+    install(packages, "reading-space-b", "1.0", "reading_space/b.py")
     seen = {told_of("reading_space.b")["named"]}
-    (installed / "reading_space_b-1.0.dist-info").rename(installed / "reading_space_b-1.1.dist-info")
-    (installed / "reading_space_b-1.1.dist-info" / "METADATA").write_text("Name: reading-space-b\nVersion: 1.1\n")
-    python_code._distributions.cache_clear()
+    (packages / "reading_space_b-1.0.dist-info").rename(packages / "reading_space_b-1.1.dist-info")
+    (packages / "reading_space_b-1.1.dist-info" / "METADATA").write_text("Name: reading-space-b\nVersion: 1.1\n")
+    installed.installed.cache_clear()
     assert told_of("reading_space.b")["named"] not in seen
 
 
-def test_code_of_which_there_is_no_version(lake: Lake, installed: Path) -> None:
-    (installed / "reading_copied.py").write_text("def found(x): return x\n")
+def test_code_of_which_there_is_no_version(lake: Lake, packages: Path) -> None:
+    (packages / "reading_copied.py").write_text("def found(x): return x\n")
     assert told_of("reading_copied")["unsure"] == "module reading_copied, of a package without a version"
-    (installed / "reading_replaced.py").write_text(
+    (packages / "reading_replaced.py").write_text(
         "import sys\ndef found(x): return x\nclass Own:\n    pass\n"
         "own = sys.modules[__name__] = Own()\nown.__name__ = __name__\nown.found = found\n"
     )
@@ -109,8 +145,9 @@ def test_all_of_a_package_that_is_vouched_for(tmp_path: Path, monkeypatch: pytes
     if zipped:
         place = Path(shutil.make_archive(str(tmp_path / "zipped"), "zip", tmp_path, "reading_whole"))
     monkeypatch.syspath_prepend(str(place))
-    with recursion(10_000):
-        command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_whole.named").found, StringType())))
+    for i in range(1_200):
+        importlib.import_module(f"reading_whole.link_{i}")
+    command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_whole.named").found, StringType())))
     try:
         before = python_code.code_of(command, "reading_whole")
         assert before.keys() == {"named"} and python_code.code_of(command, "reading_whole") == before
@@ -123,16 +160,6 @@ def test_all_of_a_package_that_is_vouched_for(tmp_path: Path, monkeypatch: pytes
             del sys.modules[name]
 
 
-@contextmanager
-def recursion(most: int) -> Iterator[None]:
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(most)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-
-
 @pytest.mark.parametrize(
     ("imports", "unsure"),
     [
@@ -141,6 +168,14 @@ def recursion(most: int) -> Iterator[None]:
         ("import numpy.linalg", ""),
         ("from reading_unknown import f", "module reading_unknown, which is imported as it runs"),
         ("from . import f", "what it imports from its own package"),
+        ("from .statistics import f", "what it imports from its own package"),  # not that of Python's library
+        ("import turtledemo.sorting_animate", ""),
+        ("from reading_turtle import turtledemo", "module reading_turtle, which is imported as it runs"),
+        ("import importlib", "what it loads by importlib"),
+        ("__import__('tests')", "what it loads by __import__"),
+        ("exec('import tests')", "what it loads by exec"),
+        ("import sys; sys.modules['tests']", "what it loads by modules"),
+        ("import pickle; pickle.loads(b'')", "what it loads by pickle"),
         ("from tests import support", "module tests"),
     ],
 )
@@ -150,6 +185,40 @@ def test_what_code_imports_as_it_runs(lake: Lake, imports: str, unsure: str) -> 
     exec(f"def f(x):\n    def inner():\n        {imports}\n    return inner", found)
     code = python_code.code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))))
     assert code.get("unsure", "") == unsure
+
+
+@pytest.mark.parametrize("reading", [cloudpickle.loads, pickle.loads], ids=["cloudpickle", "pickle"])
+def test_a_pickle_within_a_pickle(reading: Callable[[bytes], object]) -> None:
+    """As wrappers make them, it names what the outer one does not."""
+
+    class Wrapper:
+        def __reduce__(self) -> Any:
+            return reading, (cloudpickle.dumps(code_of_this),)
+
+    command = bytes(CloudPickleSerializer().dumps((Wrapper(), StringType())))
+    assert python_code.code_of(command, "tests")["unsure"].startswith("what it loads by")
+
+
+def code_of_this(x: object) -> object:
+    return x
+
+
+def test_a_name_of_the_library_that_another_module_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "turtledemo.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found: dict[str, Any] = {"__name__": "__main__"}
+    exec("def f(x):\n    import turtledemo", found)
+    code = python_code.code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))))
+    assert code["unsure"] == "module turtledemo, which is imported as it runs"
+
+
+def test_a_function_that_holds_one_with_a_version() -> None:
+    """Only what says of itself which version it is needs no more."""
+    versioned = next(Distinct(each.function, each.version) for each in extractors() if each.function is not None)
+    found: dict[str, Any] = {"__name__": "__main__", "versioned": versioned, "code_of_this": code_of_this}
+    exec("def f(x): return versioned, code_of_this", found)
+    code = python_code.code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))), "log_skip")
+    assert code["unsure"] == "module tests.readings.test_fiftyeighth"
 
 
 def test_a_function_that_is_given_another_environment(lake: Lake) -> None:
@@ -204,8 +273,8 @@ def test_a_footer_with_names_that_are_no_text(lake: Lake, index: Index, text: by
         aged(file)
     table = lake.skipping.table(str(lake.folder), schema="x int, d date, s array<struct<y: int>>")
     table.create_index(index)
-    lake.file("3.parquet", {"x": [3]})
-    assert table.refresh().files == 1
+    lake.file("3.parquet", {"x": pa.array([3], pa.int32())})
+    assert table.refresh().files_collected == 1
     frame = lake.spark.read.schema("x int, d date, s array<struct<y: int>>").parquet(str(lake.folder))
     for where in ("x = 2", "d = DATE'2020-01-02'", "array_contains(s.y, 2)"):
         assert frame.where(where).count() == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 import data_skip.table as table_module
@@ -265,11 +266,38 @@ def test_a_writer_that_slept_commits_no_file_that_vacuum_takes_for_old(store: De
     assert "vacuumed" in [step.action for step in store.history()]
 
 
-def test_ages_are_told_by_the_clock_of_the_store(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert store._hours_behind(1) == 0
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 7_000)
-    assert store._hours_behind(1) == 2
+def test_what_another_writer_commits_while_vacuum_sleeps(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are in no log that vacuum has read, and are old by the clock once it wakes."""
+    never = Path(store.location, "part-00000-never.parquet")
+    never.write_bytes(b"PAR1")
+    real, asked = DeltaStore._old, []
+
+    def _old(self: DeltaStore, table: Any, hours: int) -> list[str]:
+        asked.append(hours)
+        if len(asked) == 2:
+            DeltaStore(store.uri).append([key("b")], [1], {column("x"): records(2)}, False)
+            for file in Path(store.location).rglob("*.*"):
+                os.utime(file, (file.stat().st_mtime - 7_200,) * 2)
+        return real(self, table, hours)
+
+    os.utime(never, (time.time() - 7_200,) * 2)
+    monkeypatch.setattr(DeltaStore, "_old", _old)
+    assert DeltaStore(store.uri).vacuum(1) == [never.name]
+    assert known(DeltaStore(store.uri)).keys() == {"a", "b"}
+
+
+def test_a_mark_whose_answer_is_lost(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    never = Path(store.location, "part-00000-never.parquet")
+    never.write_bytes(b"PAR1")
+    os.utime(never, (time.time() - 7_200,) * 2)
+    real = DeltaTable.create_write_transaction
+
+    def lost(*args: Any, **options: Any) -> None:
+        real(*args, **options)
+        raise OSError("no answer")
+
+    monkeypatch.setattr(DeltaTable, "create_write_transaction", lost)
+    assert DeltaStore(store.uri).vacuum(1) == [never.name] and not never.exists()
 
 
 def test_an_index_that_was_put_back_is_of_no_known_age(lake: Lake) -> None:

@@ -15,7 +15,7 @@ from data_skip.building.index_report import IndexReport
 from data_skip.planning import bounded
 from data_skip.planning.catalog import Catalog
 from data_skip.spark.object_stores import ObjectStores
-from data_skip.store import DeltaStore, StoreError, delta
+from data_skip.store import DeltaStore, StoreError, delta, left_behind
 from tests.readings.test_fiftyfirst import before
 from tests.support import Lake
 from tests.test_store import column, key, known, records
@@ -240,8 +240,10 @@ def test_a_file_that_is_being_written_is_not_left_over(store: DeltaStore, monkey
     """By the store's clock, behind which this machine's is not."""
     written = Path(store.location, "part-00000-being-written.parquet#1")
     written.write_bytes(b"PAR1")
-    monkeypatch.setattr(DeltaStore, "_hours_behind", lambda *_: 2)
-    for path in (written, *Path(store.location, "_delta_log").iterdir()):
+    clock = Path(store.location).parent / "clock"
+    clock.touch()
+    for path in (clock, written, *Path(store.location, "_delta_log").iterdir()):
         old = path.stat().st_mtime - 7000
         os.utime(path, (old, old))
+    monkeypatch.setattr(left_behind, "TemporaryFile", lambda dir: clock.open())
     assert DeltaStore(store.uri).vacuum(1) == [] and written.exists()

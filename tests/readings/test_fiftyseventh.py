@@ -247,7 +247,7 @@ def test_what_has_a_name_of_the_standard_library(tmp_path: Path, monkeypatch: py
         module = importlib.import_module("chunk")
         named = python_code._Named({"chunk"})
         named.add([module.__name__])
-        assert not named.unsure and {"chunk", "numpy", "version of numpy"} <= named.seen.keys()
+        assert not named.unsure and {"chunk", "numpy", "installed numpy"} <= named.seen.keys()
         assert not {"os", "sys", "math", "pytest"} & named.seen.keys()
     finally:
         sys.modules.pop("chunk", None)

@@ -136,7 +136,7 @@ def test_vacuum_beside_a_writer_that_ends(store: DeltaStore, monkeypatch: pytest
         gone.unlink(missing_ok=True)
         yield found
 
-    monkeypatch.setattr(left_behind, "os", SimpleNamespace(scandir=listed, unlink=os.unlink, path=os.path))
+    monkeypatch.setattr(left_behind, "os", SimpleNamespace(scandir=listed, unlink=os.unlink, path=os.path, fstat=os.fstat))
     assert left_behind.leftovers(store.location, 1, False) == [f"_delta_log/{left.name}"]
     assert not left.exists()
 

@@ -12,13 +12,22 @@ from typing import Any, NamedTuple
 
 from pyspark.cloudpickle import cloudpickle
 
+# By which code is loaded that no import names: modules; functions and attributes, by the step that takes them; ways to read a pickle.
+_LOADING = {"pickle", "_pickle", "cloudpickle", "dill", "marshal", "importlib", "pkgutil", "runpy", "imp", "zipimport", "ctypes"}
+_LOADERS = {"eval": "LOAD_GLOBAL", "exec": "LOAD_GLOBAL", "__import__": "LOAD_GLOBAL", "modules": "LOAD_ATTR"}
+_READING = {"load", "loads", "Unpickler"}
+_CLASSES = {"_make_skeleton_class", "_make_skeleton_enum", "_make_typevar"}  # of cloudpickle, which is told their numbers
+_PICKLES = {"pickle", "_pickle", "cloudpickle", "pyspark"}
+
 
 class Names(NamedTuple):
     """What a pickle names."""
 
-    attributes: tuple[tuple[str, str], ...]  # of modules, in their order: (module, name)
+    first: tuple[str, str]  # (module, name) of what its first object is made by
     modules: frozenset[str]
-    imported: frozenset[str]  # the modules that code, which the pickle holds, imports as it runs
+    imported: frozenset[str]  # the modules that code, which the pickle holds, imports as it runs; "." before one of its own package
+    loaders: frozenset[str]  # by what, other than that, it may load any code
+    has_classes: bool  # whether it holds classes, as those of a notebook, which workers keep by a number
 
 
 @lru_cache(maxsize=1000)
@@ -26,9 +35,12 @@ def names_of(pickled: bytes) -> Names:
     """What is named by a pickle of cloudpickle. Any error for what is none."""
     reading = _Reading(pickled)
     reading.load()
-    attributes = tuple(reading.attributes)
+    steps = [step for code in reading.codes for step in dis.get_instructions(code)]
+    loaders = {str(step.argval) for step in steps if _LOADERS.get(str(step.argval)) == step.opname}
+    loaders |= {name for name in reading.modules if name.partition(".")[0] in _LOADING} | reading.loaders
     imported = frozenset(name for code in reading.codes for name in _imported(code))
-    return Names(attributes, frozenset([*reading.modules, *(module for module, _ in attributes)]), imported)
+    loaders |= {name for name in imported if name.partition(".")[0] in _LOADING}
+    return Names(reading.first, frozenset(reading.modules), imported, frozenset(loaders), reading.has_classes)
 
 
 class _Any(type):
@@ -48,16 +60,22 @@ class _Anything(metaclass=_Any):
 class _Reading(pickle.Unpickler):
     def __init__(self, pickled: bytes) -> None:
         super().__init__(io.BytesIO(pickled))
-        self.attributes: list[tuple[str, str]] = []
+        self.first = ("", "")
         self.modules: set[str] = set()
+        self.loaders: set[str] = set()
         self.codes: list[CodeType] = []
+        self.has_classes = False
         # Of what cloudpickle itself needs to make a function; by its names, which are not public
         self._known = {"subimport": self._module, "_builtin_type": self._type}
 
     def find_class(self, module: str, name: str) -> Any:
+        self.first = self.first if any(self.first) else (module, name)
+        if name in _LOADERS or (name in _READING and module.partition(".")[0] in _PICKLES):
+            self.loaders.add(f"{module}.{name}")
         if module == cloudpickle.__name__:
+            self.has_classes |= name in _CLASSES
             return self._known.get(name, _Anything)
-        self.attributes.append((module, name))
+        self.modules.add(module)
         return _Anything
 
     def _module(self, name: str) -> Any:
@@ -74,9 +92,10 @@ class _Reading(pickle.Unpickler):
 
 def _imported(code: CodeType) -> Iterator[str]:
     """The modules that code imports: of `from a import b`, a and perhaps a.b."""
-    name = ""
+    name, before = "", [0, 0]  # the two steps before say how many packages above it is, and what is taken of it
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME":
-            yield (name := step.argval)
+            yield (name := f"{'.' if before[0] else ''}{step.argval}")
         elif step.opname == "IMPORT_FROM":
             yield f"{name}.{step.argval}"
+        before = [before[1], step.argval]

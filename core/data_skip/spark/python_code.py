@@ -5,30 +5,26 @@ name: which may be older or newer than what the driver has, and nobody asks them
 where all code that it names is known to be the same everywhere, and for as long:
 
 - of Python's library, and of pyspark;
-- of packages that were installed before Spark began: by their versions, and those of the packages which they require;
+- of packages that were installed before Spark began: by their versions and files, and those of the packages which they require;
 - of modules for which the user vouches (VOUCHED): by their source on the driver, and that of all to which they refer.
 
-So is what its code imports as it runs. Not seen is what it imports by `importlib`, or what a module's own functions import as they run; and
-what it reads besides: files, tables, the environment.
+So is what its code imports as it runs; what may load code otherwise is not believed. Not seen is what a module's own functions load as they
+run, and what is read besides: files, tables, the environment of the driver.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import math
-import re
 import sys
 from collections.abc import Iterable
-from functools import cache
-from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pyspark import SparkContext
 
-from data_skip.source_code import is_installed, is_of_python, parents, referred, source, whole
+from data_skip.source_code import is_installed, is_of_library, is_of_python, parents, referred, source, whole
+from data_skip.spark.installed import installed, is_shipped
 from data_skip.spark.pickled import names_of
 
 VOUCHED = "spark.data_skip.python.modules"
@@ -63,10 +59,14 @@ def code_of(command: bytes, vouched: str = "") -> dict[str, str]:
         names = names_of(command)
     except Exception:  # which a worker may know to read
         return {UNSURE: "what cannot be read"}
-    if names.attributes and getattr(_attribute(*names.attributes[0]), _VERSIONED, False):
+    if getattr(_attribute(*names.first), _VERSIONED, False):
         return {}
     if any(name.endswith(_BROADCAST) for name in names.modules):
         named.unsure.append("a broadcast variable, or code beyond a megabyte, of which its pickle holds a number only")
+    if names.has_classes:
+        named.unsure.append("a class of the notebook, which workers keep by a number that is another one in each application")
+    if names.loaders:
+        named.unsure.append(f"what it loads by {min(names.loaders)}")
     named.add(names.modules | names.imported)
     told = "\n".join(f"{name} {code}" for name, code in sorted(named.seen.items()))
     digest = hashlib.sha256(told.encode()).hexdigest() if told else ""
@@ -118,50 +118,20 @@ class _Named:
     def _add_unknown(self, name: str, package: str) -> None:
         """What code imports as it runs: a module, or something of one."""
         above, _, of_it = name.rpartition(".")
-        if package in sys.stdlib_module_names or (above in sys.modules and hasattr(sys.modules[above], of_it)):
+        if is_of_library(package) or (above in sys.modules and hasattr(sys.modules[above], of_it)):
             return
         if not package:
             self.unsure.append("what it imports from its own package")
-        elif _distributions(package)[0]:
+        elif installed(package).code:
             self._add_installed(name, package)
         else:
             self.unsure.append(f"module {name}, which is imported as it runs")
 
     def _add_installed(self, name: str, package: str) -> None:
-        versions, installed = _distributions(package)
-        self.seen |= versions
+        found = installed(package)
+        self.seen |= found.code
         context = SparkContext._active_spark_context
-        if not versions:
-            self.unsure.append(f"module {name}, of a package without a version")
-        elif context is not None and installed > context.startTime / 1000:
-            self.unsure.append(f"package {package}, which was installed since Spark began")
-
-
-@cache
-def _distributions(package: str) -> tuple[dict[str, str], float]:
-    """Of what was installed that has a package of this name, and of what that requires, the versions; and when the last was installed.
-
-    As of when it was first asked for: a process goes on with what it has loaded.
-    """
-    versions: dict[str, str] = {}
-    installed = -math.inf
-    left = list(packages_distributions().get(package, ()))
-    while left:
-        name = left.pop().lower()
-        if f"version of {name}" in versions:
-            continue
-        try:
-            found = distribution(name)
-        except PackageNotFoundError:  # as where another platform would need it
-            continue
-        versions[f"version of {name}"] = found.version
-        installed = max(installed, _installed(found))
-        needed = [text for text in found.requires or () if "extra ==" not in text.replace("'", "")]
-        left += [required.group() for text in needed if (required := re.match(r"[\w.-]+", text))]
-    return versions, installed
-
-
-def _installed(found: Distribution) -> float:
-    """When a distribution was installed: its own folder is made anew, where files may be links to others that are older."""
-    path = getattr(found, "_path", None)
-    return path.stat().st_mtime if isinstance(path, Path) and path.exists() else math.inf
+        if found.why_unsure or not found.code:
+            self.unsure.append(f"module {name}, {found.why_unsure or 'of a package without a version'}")
+        elif context is not None and (found.written() > context.startTime / 1000 or is_shipped(package, context)):
+            self.unsure.append(f"package {package}, which was installed, or shipped to workers, since Spark began")

@@ -25,11 +25,9 @@ from __future__ import annotations
 
 import json
 import os
-import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from math import ceil
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -46,7 +44,7 @@ from data_skip.store.definition import Definition, another_reader
 from data_skip.store.guard import MOST_COMMIT, MOST_LOG, is_part, refuse_links, refuse_parts
 from data_skip.store.history import Step, steps
 from data_skip.store.layout import ADVICE, BASE, DEFINITION, KEYS, OF_TABLE, FileKey, StoreError, declared, defined, number_of, said
-from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, take_back
+from data_skip.store.left_behind import delete_empty_checkpoints, delete_old, leftovers, take_back
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.snapshot import Snapshot
@@ -60,7 +58,6 @@ _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds
 _MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
 _MOST_SINCE = 1 << 28  # and of those in commits without a checkpoint
 _NEVER_EQUAL = ColumnProperties(dictionary_enabled=False)  # of keys: a dictionary makes reading them take three times as long
-_CLOCKS_APART = 60.0  # seconds: less is what asking takes
 _MOST_IN_GROUP, _BYTES_OF_GROUP, _LEAST_IN_GROUP = 1 << 16, 1 << 26, 1 << 10  # rows and bytes of a row group, and rows whatever they take
 
 
@@ -201,7 +198,7 @@ class DeltaStore(DeltaReader):
         order: the field of records by which rows are sorted, so that statistics tell their row groups apart; None: as they are.
         """
         self._retried(lambda commit: self._rewrite(set(), order, commit))
-        self._retried(lambda _: self._vacuum())
+        self._retried(lambda _: self._vacuum(), refused=_UNDELETED)
 
     def _vacuum(self) -> None:
         if (table := self._vacuumable()) is not None:
@@ -236,17 +233,12 @@ class DeltaStore(DeltaReader):
         def once(_: Commit) -> None:
             if (table := self._vacuumable()) is None:
                 return
-            age = hours + (0 if dry_run else self._hours_behind(table.version()))
-            names = self._old(table, age)
-            if other := next((name for name in names if not is_part(name)), None):  # perhaps by a link, which deltalake follows
-                raise StoreError(f"the folder of the index at {self.location} holds {other}, which is none of its files; move it away")
-            if not (dry_run or marked):  # it has come of age since
-                names = []
-            if names and not dry_run:
-                table.vacuum(age, dry_run=False, enforce_retention_duration=False, full=True)
+            names = self._old(table, hours)
+            if not dry_run:  # what was told to be old is none without a mark: it has come of age since
+                names = delete_old(self._files, names, table.version(), hours) if marked else []
             found.update(dict.fromkeys(names))
             if self._is_local:
-                found.update(dict.fromkeys(leftovers(self.location, age, dry_run)))
+                found.update(dict.fromkeys(leftovers(self.location, hours, dry_run)))
 
         marked: list[Commit] = []
         if not dry_run:
@@ -254,10 +246,20 @@ class DeltaStore(DeltaReader):
         self._retried(once, only_told=dry_run, refused=_UNDELETED if marked else _UNWRITTEN)
         return [*found]
 
+    @property
+    def _files(self) -> fs.FileSystem:
+        """Those below the place."""
+        if self._is_local:
+            return fs.SubTreeFileSystem(self.location, fs.LocalFileSystem())
+        return fs.PyFileSystem(DeltaStorageHandler(self.location, self._options))
+
     def _old(self, table: DeltaTable, hours: int) -> list[str]:
         """The names of old files, without the marker that some tools make of a folder on an object store, whose name is none."""
-        names = (path.removeprefix(f"{self.location}/") for path in table.vacuum(hours, enforce_retention_duration=False, full=True))
-        return [name for name in names if name]
+        paths = table.vacuum(hours, enforce_retention_duration=False, full=True)
+        names = [name for path in paths if (name := path.removeprefix(f"{self.location}/"))]
+        if other := next((name for name in names if not is_part(name)), None):  # perhaps by a link, which deltalake follows
+            raise StoreError(f"the folder of the index at {self.location} holds {other}, which is none of its files; move it away")
+        return names
 
     def _mark(self, hours: int, commit: Commit, marked: list[Commit]) -> None:
         """Commits a version that says nothing, if there are old files; that is noted.
@@ -267,20 +269,9 @@ class DeltaStore(DeltaReader):
         table = self._vacuumable()
         if table is None or not self._old(table, hours):
             return
+        marked.append(commit)  # now: its answer may be lost
         if not commit.is_done_before(table.version()):
             table.create_write_transaction([], "append", table.schema(), [], commit_properties=commit.properties)
-        marked.append(commit)
-
-    def _hours_behind(self, version: int) -> int:
-        """By how many hours, rounded up, the clock of the store is behind this one's, by which deltalake tells ages: 0 but for a minute."""
-        if self._is_local:
-            with TemporaryFile(dir=self.location) as file:
-                written = os.fstat(file.fileno()).st_mtime
-        else:
-            store = fs.PyFileSystem(DeltaStorageHandler(self.location, self._options))
-            written = float(store.get_file_info(f"_delta_log/{version:020}.json").mtime.timestamp())
-        behind = time.time() - written
-        return ceil(behind / 3600) if behind > _CLOCKS_APART else 0
 
     def try_rights(self) -> None:
         """Writes a file and deletes it, in the folder of the index or the one in which it would be made. StoreError where that fails."""

@@ -10,9 +10,11 @@ import stat
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from tempfile import TemporaryFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import fs
 
 from data_skip.store.guard import LOG, MOST_COMMIT, is_part, refuse_links
 
@@ -21,19 +23,48 @@ _CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.parquet")
 _VERSION = re.compile(r"([0-9]{20})\..+")
 
 
+def delete_old(files: fs.FileSystem, names: Iterable[str], version: int, hours: int) -> list[str]:
+    """Deletes files of an index that no version of it names, written so many hours before a version that was read since; their names.
+
+    By the clock of the store alone. That version was committed after these were written: so by no writer can they be committed any more, be
+    it that it sleeps, or this process did: each commit is the version after the one that was read before its files were written.
+    """
+    found = []
+    limit = _written(files.get_file_info(f"{LOG}/{version:020}.json")) - hours * 3600
+    for name in names:
+        with suppress(FileNotFoundError):  # by now another has deleted it
+            if _written(files.get_file_info(name)) < limit:
+                files.delete_file(name)
+                found.append(name)
+    return found
+
+
+def _written(file: fs.FileInfo) -> float:
+    if file.mtime is None:
+        raise FileNotFoundError(file.path)
+    return float(file.mtime.timestamp())
+
+
 def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:
     """Deletes, or only tells, the files of a local index that were being written when their writer was killed, so many hours ago."""
     found = []
+    before = (time.time() if dry_run else _now(location)) - hours * 3600
     for folder in (location, f"{location}/{LOG}"):
         with os.scandir(folder) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):  # by now its writer is done, or another has deleted it
                     status = entry.stat(follow_symlinks=False)
-                    if _UNFINISHED.fullmatch(entry.name) and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - hours * 3600:
+                    if _UNFINISHED.fullmatch(entry.name) and stat.S_ISREG(status.st_mode) and status.st_mtime < before:
                         if not dry_run:
                             os.unlink(entry.path)
                         found.append(os.path.relpath(entry.path, location))
     return found
+
+
+def _now(location: str) -> float:
+    """The time by the clock of the store."""
+    with TemporaryFile(dir=location) as file:
+        return os.fstat(file.fileno()).st_mtime
 
 
 def forget_checkpoint(location: str) -> bool:

@@ -166,10 +166,10 @@ class Snapshot:
         return {column: found[column] for column in wanted}
 
     def _keep(self, found: Mapping[str, pa.StructArray], most: int) -> None:
-        self._sizes |= {column: records.nbytes for column, records in found.items()}
+        self._sizes |= {column: records.nbytes for column, records in found.items() if column not in self._records}
         if most:
             self._records |= found
-            MEMORY.used(self, [(column, records.nbytes) for column, records in found.items()], most)
+            MEMORY.used(self, [(column, self._sizes[column]) for column in found], most)
 
     def fitting(self, columns: Iterable[str], most: int, until: float = math.inf) -> list[str]:
         """Those of some indexes whose records take no more than `most` bytes together, the smallest first. until: as of `records`."""
