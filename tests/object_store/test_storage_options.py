@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from data_skip.store.environment import asks_otherwise, meaning
+from data_skip.store.layout import StoreError
 from data_skip.store.storage_options import StorageOptions, storage_options
 
 COMMITS = {"aws_conditional_put": "etag", "aws_s3_allow_unsafe_rename": "false", "aws_s3_express": "false"}
@@ -209,14 +210,36 @@ def test_an_option_of_several_names_is_one(name: str) -> None:
     assert [key for key in found if "endpoint" in key or "token" in key] == [name.lower(), "token"]
 
 
+def test_an_option_with_two_values() -> None:
+    with pytest.raises(
+        StoreError, match=r"storage\.aws_endpoint and spark\.data_skip\.storage\.endpoint_url are one option, with two values"
+    ):
+        s3({}, overrides={"endpoint_url": "http://a", "AWS_ENDPOINT": "http://b"})
+    assert s3({}, overrides={"endpoint_url": "http://a", "AWS_ENDPOINT": "http://a"})["endpoint_url"] == "http://a"
+
+
+def test_keys_of_the_user_are_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the token of those of Hadoop, or of the environment, and signed with."""
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of another")
+    mine = {"access_key_id": "mine", "secret_access_key": "own"}
+    expected = {**mine, "aws_session_token": "", "aws_skip_signature": "false", "aws_virtual_hosted_style_request": "true"}
+    assert s3({}, credentials={**KEYS, "session_token": "tok"}, overrides=mine) == expected
+    assert s3({}, credentials={}, overrides=mine) == expected
+
+
+def test_a_proxy_of_java() -> None:
+    assert storage_options_of({}, credentials=KEYS).of_hadoop
+    assert not storage_options_of({}, credentials=KEYS, proxy=True).of_hadoop
+
+
 def test_what_the_environment_cannot_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """deltalake would take these for options that it is not given."""
     names = ["AWS_SKIP_SIGNATURE", "TIMEOUT", "AWS_CONNECT_TIMEOUT", "AWS_S3_EXPRESS", "AWS_CONDITIONAL_PUT"]
     found = storage_options_of({}, credentials=KEYS)
     assert {meaning(name) for name in names} <= set(map(meaning, found))
-    assert found.of_hadoop and asks_otherwise(found) == ""
+    assert found.of_hadoop and asks_otherwise(found, "s3a") == ""
     monkeypatch.setenv("AWS_COPY_IF_NOT_EXISTS", "x")
-    assert asks_otherwise(found) == "AWS_COPY_IF_NOT_EXISTS"
+    assert asks_otherwise(found, "s3a") == "AWS_COPY_IF_NOT_EXISTS" and asks_otherwise(found, "gs") == ""
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
@@ -224,13 +247,15 @@ def test_a_proxy_of_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) 
     """By which deltalake may find other files than Spark does."""
     monkeypatch.setenv(name, "http://127.0.0.1:3128")
     found = storage_options_of({}, credentials=KEYS)
-    assert not found.of_hadoop and not found.say_where and asks_otherwise(found) == name
+    assert not found.of_hadoop and not found.say_where and asks_otherwise(found, "s3a") == name
 
 
 def test_a_proxy_of_hadoop() -> None:
     proxy = {"fs.s3a.proxy.host": "proxy.example", "fs.s3a.proxy.port": "3128"}
     assert storage_options_of(proxy, credentials=KEYS)["proxy_url"] == "http://proxy.example:3128"
-    assert storage_options_of({"fs.s3a.proxy.host": "p"}, credentials=KEYS)["proxy_url"] == "http://p:443"
+    assert storage_options_of({"fs.s3a.proxy.host": "p"}, credentials=KEYS)["proxy_url"] == "http://p:80"
+    assert storage_options_of({"fs.s3a.proxy.host": "::1", "fs.s3a.proxy.port": "-1"})["proxy_url"] == "http://[::1]:80"
+    assert storage_options_of({"fs.s3a.proxy.host": "p", "fs.s3a.proxy.ssl.enabled": "true"})["proxy_url"] == "https://p:443"
     login = {"fs.s3a.proxy.username": "me", "fs.s3a.proxy.password": "s/e", "fs.s3a.proxy.ssl.enabled": "true"}
     found = storage_options_of(proxy | login, credentials=KEYS)
     assert found["proxy_url"] == "https://me:s%2Fe@proxy.example:3128" and "s%2Fe" not in repr(found) and not found.of_hadoop

@@ -202,7 +202,8 @@ class DeltaStore(DeltaReader):
 
     def _vacuum(self) -> None:
         if (table := self._vacuumable()) is not None:
-            table.vacuum(dry_run=False)
+            names = (path.removeprefix(f"{self.location}/") for path in table.vacuum())
+            delete_old(self._files, names, table.version(), KEPT_HOURS)
 
     def _vacuumable(self) -> DeltaTable | None:
         """The table, if the files that its log calls old are files of the index; None where there is no index."""

@@ -19,13 +19,23 @@ _ELSEWHERE = re.compile(
 _PROXY = re.compile(r"(http|https|all)_proxy", re.IGNORECASE)
 # Which are taken for the session token of whatever keys there are.
 _SESSION_TOKEN = re.compile(r"(aws_)?(session_)?token", re.IGNORECASE)
-# By which a store is asked in another way, or not at all, where there is no value that means none.
-_OTHERWISE = re.compile(
-    r"(aws_)?(copy_if_not_exists|server_side_encryption|sse_\w+|checksum_algorithm|metadata_endpoint|imdsv1_fallback|unsigned_payload)"
-    r"|(azure_(storage_)?)?((account|access|master)_key|sas_(key|token)|skip_signature)"
-    r"|(google_)?(service_account(_path|_key)?|skip_signature)",
-    re.IGNORECASE,
+# By which a store of a kind is asked in another way, or not at all: of what has no value that means none.
+_OF_ALL = (
+    r"http1_only|http2_\w+|pool_\w+|user_agent|allow_invalid_certificates|randomize_addresses|default_content_type|root_certificate"
+    r"|proxy_\w+"
 )
+_OTHERWISE = {
+    kind: re.compile(rf"({prefix})?({names}|{_OF_ALL})", re.IGNORECASE)
+    for kind, prefix, names in (
+        (
+            *("s3", "aws_"),
+            r"copy_if_not_exists|server_side_encryption|sse_\w+|checksum_algorithm|metadata_endpoint|imdsv1_fallback|unsigned_payload"
+            r"|request_payer|disable_tagging|iam_role_arn",
+        ),
+        ("abfs", "azure_(storage_)?", r"(account|access|master)_key|sas_(key|token)|skip_signature"),
+        ("gs", "google_", r"service_account(_path|_key)?|application_credentials|skip_signature"),
+    )
+}
 # Other names for an option, of which deltalake takes one or another: without the store's name before them.
 _STORE = re.compile(r"^(aws|azure_storage|azure|google)_")
 _ALIKE = {
@@ -43,7 +53,8 @@ def meaning(option: str) -> str:
 
 def foreign_token(options: Mapping[str, str]) -> str:
     """What deltalake would take from the environment of this process as the session token of keys that have none; "" where nothing."""
-    has_none = "aws_access_key_id" in options and not any(value and _SESSION_TOKEN.fullmatch(key) for key, value in options.items())
+    given = {meaning(key) for key, value in options.items() if value}
+    has_none = "access_key_id" in given and "session_token" not in given
     return min(filter(_SESSION_TOKEN.fullmatch, os.environ), default="") if has_none else ""
 
 
@@ -65,8 +76,9 @@ def by_proxy(options: Mapping[str, str]) -> str:
     return min((name for name in asked if options.get(name) or os.environ.get(name)), default="")
 
 
-def asks_otherwise(options: Mapping[str, str]) -> str:
-    """What is set in the environment of this process besides, and may be why deltalake is refused; "" where nothing is."""
+def asks_otherwise(options: Mapping[str, str], scheme: str) -> str:
+    """What deltalake is told besides by the environment of this process, or a proxy: it may be why it is refused; "" where nothing is."""
     given = set(map(meaning, options))
-    names = [name for name in os.environ if _OTHERWISE.fullmatch(name) and meaning(name) not in given]
+    kind = next((kind for kind in _OTHERWISE if scheme.startswith(kind)), None)
+    names = [name for name in os.environ if kind and _OTHERWISE[kind].fullmatch(name) and meaning(name) not in given]
     return leads_elsewhere(options) or by_proxy(options) or min(names, default="")

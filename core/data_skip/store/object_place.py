@@ -11,7 +11,7 @@ from threading import Thread
 from typing import Generic, TypeVar
 
 from data_skip.store.clock import now
-from data_skip.store.environment import asks_otherwise, foreign_token, meaning
+from data_skip.store.environment import asks_otherwise, foreign_token
 from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, storage_options
 
 ELSEWHERE = "indexes can be kept elsewhere with data_skip.enable(spark, index_root=...)"
@@ -119,8 +119,8 @@ class ObjectPlace:
         advice = f"it is read with Spark's credentials, or those of {OVERRIDES}*; {ELSEWHERE}"
         token = foreign_token(self.options)
         more = f"; {token} is set in the environment, which deltalake takes for a session token of these keys: unset it" if token else ""
-        if not more and (other := asks_otherwise(self.options)):
-            more = f"; {other} is set, by which deltalake may ask in another way than Spark: unset it, or set {OVERRIDES}{meaning(other)}"
+        if not more and (other := asks_otherwise(self.options, self._uri.partition(":")[0])):
+            more = f"; {other} is set, which deltalake heeds, and Spark may not"
         self._why_unreadable = f"the index at {self._uri} cannot be read ({self.shown(error)}{more}); {advice}"
         self._unreadable_until = now() + _UNREADABLE_SECONDS
 

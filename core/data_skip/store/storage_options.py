@@ -20,13 +20,14 @@ from typing import Any, Protocol
 from urllib.parse import quote, unquote, urlsplit
 
 from data_skip.store.environment import by_proxy, leads_elsewhere, meaning, without_token
+from data_skip.store.layout import StoreError
 
 
 class Hadoop(Protocol):
     """What is asked of Spark: spark/object_stores.py answers."""
 
     def told(self, uri: str, keys: Iterable[str], secrets: Iterable[str]) -> Mapping[str, Any]:
-        """`set`, `file_system`, `credentials`, `region`, `overrides`, by keys of Hadoop: see StorageSettings.java."""
+        """`set`, `file_system`, `credentials`, `region`, `proxy`, `overrides`, by keys of Hadoop: see StorageSettings.java."""
 
     def holds(self, uri: str) -> bool | None:
         """Whether there is a file; None where that cannot be told."""
@@ -45,7 +46,7 @@ OVERRIDES = "spark.data_skip.storage."
 _S3A = "fs.s3a."
 _S3_KEYS = (
     *("endpoint", "endpoint.region", "path.style.access", "connection.ssl.enabled", "requester.pays.enabled"),
-    *("proxy.host", "proxy.port", "proxy.username", "proxy.ssl.enabled"),
+    *("proxy.host", "proxy.port", "proxy.ssl.enabled"),
 )
 _S3_ENCRYPTION = ("encryption.algorithm", "server-side-encryption-algorithm")
 _S3_ENCRYPTION_KEYS = ("encryption.key", "server-side-encryption.key")
@@ -58,6 +59,7 @@ _FILE_SYSTEMS = (
     *("org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem", "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem"),
     *("com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem", "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem"),
 )
+_KEYS = {"access_key_id", "secret_access_key"}  # by their meaning
 _ENCRYPTIONS = {"AES256": "AES256", "SSE-S3": "AES256", "SSE-KMS": "aws:kms", "DSSE-KMS": "aws:kms:dsse", "SSE-C": "sse-c"}
 _AZURE = "fs.azure."
 _AZURE_KEYS = (
@@ -145,7 +147,7 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
     account = parts.hostname or ""
     if parts.scheme in ("s3", "s3a", "s3n"):
         keys = [*(_S3A + key for key in (*_S3_KEYS, *_S3_ENCRYPTION)), _ACCESS_POINT.format(parts.netloc), _CLIENTS]
-        secrets = [_S3A + key for key in (*_S3_ENCRYPTION_KEYS, "proxy.password")]
+        secrets = [_S3A + key for key in (*_S3_ENCRYPTION_KEYS, "proxy.username", "proxy.password")]
     elif parts.scheme in ("abfs", "abfss"):
         keys = [key for name in _AZURE_KEYS for key in _of_account(name, account)]
         secrets = [key for name in _AZURE_SECRETS for key in _of_account(name, account, parts.username or "")]
@@ -164,13 +166,33 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
         found = _google(set_)
     found |= _PATIENCE
     overrides = {key.lower(): value for key, value in told["overrides"].items()}
-    said = set(map(meaning, overrides))  # deltalake takes one or another of what has several names
-    found = {key: value for key, value in found.items() if meaning(key) not in said}
+    found = _without(found, _said(overrides))
     by_access_point = _ACCESS_POINT.format(parts.netloc) in set_
     say_where = by_access_point or bool(leads_elsewhere(found)) or any(word in key for key in overrides for word in _WHERE)
     known = told.get("file_system") in _FILE_SYSTEMS and set_.get(_CLIENTS, "") in _OWN_CLIENTS
-    of_hadoop = known and not say_where and not by_proxy(found) and all(any(word in key for word in _HOW) for key in overrides)
-    return StorageOptions(without_token(found | overrides), say_where, of_hadoop)
+    found = without_token(found | overrides)
+    is_direct = not (say_where or told.get("proxy") or by_proxy(found))
+    of_hadoop = known and is_direct and all(any(word in key for word in _HOW) for key in overrides)
+    return StorageOptions(found, say_where, of_hadoop)
+
+
+def _said(overrides: Mapping[str, str]) -> set[str]:
+    """What the user's options are about. StoreError where two of them are about the same, of which deltalake takes one or the other."""
+    said: dict[str, str] = {}
+    for key in sorted(overrides):
+        other = said.setdefault(meaning(key), key)
+        if overrides[other] != overrides[key]:
+            raise StoreError(f"{OVERRIDES}{other} and {OVERRIDES}{key} are one option, with two values; set one of them")
+    return set(said)
+
+
+def _without(found: Mapping[str, str], said: set[str]) -> dict[str, str]:
+    """What Hadoop says, less what the user does; whose keys are not those of Hadoop's session, and are signed with."""
+    left = {key: value for key, value in found.items() if meaning(key) not in said}
+    if said & _KEYS and found.keys() & {"aws_access_key_id", "aws_skip_signature"}:
+        left = {key: value for key, value in left.items() if meaning(key) not in (*_KEYS, "session_token", "skip_signature")}
+        left |= {} if "skip_signature" in said else {"aws_skip_signature": "false"}
+    return left
 
 
 def _s3(bucket: str, set_: Mapping[str, str], told: Mapping[str, Any]) -> dict[str, str]:
@@ -215,13 +237,15 @@ def _endpoint(bucket: str, set_: Mapping[str, str]) -> dict[str, str]:
 
 
 def _proxy(set_: Mapping[str, str]) -> str | None:
-    """The URL of the proxy by which S3A asks."""
+    """The URL of the proxy by which S3A asks, as AWSClientConfig of Hadoop makes it."""
     host, user = set_.get("proxy.host"), set_.get("proxy.username")
     if not host:
         return None
-    port = set_.get("proxy.port") or ("80" if set_.get("connection.ssl.enabled", "true").lower() == "false" else "443")
+    secure = _is_true(set_.get("proxy.ssl.enabled"))
+    port = set_.get("proxy.port", "")
     login = f"{quote(user, safe='')}:{quote(set_.get('proxy.password', ''), safe='')}@" if user else ""
-    return f"{'https' if _is_true(set_.get('proxy.ssl.enabled')) else 'http'}://{login}{host}:{port}"
+    host = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    return f"{'https' if secure else 'http'}://{login}{host}:{port if port.isdecimal() else 443 if secure else 80}"
 
 
 def _is_amazon(endpoint: str) -> bool:

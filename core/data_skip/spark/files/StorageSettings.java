@@ -20,7 +20,7 @@ public final class StorageSettings {
   /**
    * JSON: `set`: of some keys of Hadoop what is set, of secret ones also in its stores of passwords; `credentials`: those of S3A, whoever
    * provides them (absent where the file system is another); `file_system`: its class (absent where it cannot be made); `region`: where its
-   * bucket lies; `overrides`: what the user has set for the library.
+   * bucket lies; `proxy`: whether it may be asked by one that the library is not told (absent where it is not); `overrides`: what the user has set for the library.
    *
    * As bytes: what py4j logs of an answer is not the text itself.
    */
@@ -44,6 +44,7 @@ public final class StorageSettings {
       if (found != null) set.put(each[i], new String(found).trim());
     }
     result.put("set", set);
+    if (byProxy(session, hadoop)) result.put("proxy", Boolean.TRUE);
     if (files != null) result.put("file_system", files.getClass().getName());
     Object s3 = internals(files);
     if (s3 != null) {
@@ -60,6 +61,19 @@ public final class StorageSettings {
     }
     result.put("overrides", overrides);
     return Plans.json(result).getBytes(java.nio.charset.StandardCharsets.UTF_8);
+  }
+
+  /** Whether libraries of Java take a proxy from what Java itself is told, here or where tasks run. */
+  private static boolean byProxy(SparkSession session, Configuration hadoop) {
+    String[] hosts = {"http.proxyHost", "https.proxyHost", "socksProxyHost"};
+    for (int i = 0; i < hosts.length; i++) if (!System.getProperty(hosts[i], "").isEmpty()) return true;
+    if (Boolean.getBoolean("java.net.useSystemProxies") || !hadoop.getTrimmed("fs.gs.proxy.address", "").isEmpty()) return true;
+    String[] ofTasks = {"spark.executor.extraJavaOptions", "spark.executor.defaultJavaOptions"};
+    for (int i = 0; i < ofTasks.length; i++) {
+      String options = session.sparkContext().conf().get(ofTasks[i], "");
+      if (options.contains("roxyHost") || options.contains("useSystemProxies")) return true;
+    }
+    return false;
   }
 
   private static String[] names(String text) {
