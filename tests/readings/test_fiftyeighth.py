@@ -34,9 +34,14 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
     yield folder
-    installed.installed.cache_clear()
+    forget()
     for name in [name for name in sys.modules if name.startswith("reading_")]:
         del sys.modules[name]
+
+
+def forget() -> None:
+    installed.installed.cache_clear()
+    installed._distributions.cache_clear()
 
 
 def install(folder: Path, name: str, version: str, package: str, *requires: str) -> None:
@@ -47,7 +52,7 @@ def install(folder: Path, name: str, version: str, package: str, *requires: str)
     (folder / package).parent.mkdir(parents=True, exist_ok=True)
     (folder / package).write_text("def found(x): return x\n")
     os.utime(described, (time.time() - 86_400,) * 2)
-    installed.installed.cache_clear()
+    forget()
 
 
 def told_of(module: str) -> dict[str, str]:
@@ -65,12 +70,12 @@ def test_code_that_was_installed(lake: Lake, packages: Path) -> None:
         (packages / f"reading_{name}-1.0.dist-info").rename(packages / f"reading_{name}-1.1.dist-info")
         (packages / f"reading_{name}-1.1.dist-info" / "METADATA").write_text(f"Name: reading-{name}\nVersion: 1.1\n")
         assert (told_of("reading_one") == first) == (name == "three"), "what it requires is another one by now"
-        installed.installed.cache_clear()
+        forget()
         os.utime(packages / f"reading_{name}-1.1.dist-info", (time.time() - 86_400,) * 2)
         assert (told_of("reading_one") == first) == (name == "three")
         first = told_of("reading_one")
     os.utime(packages / "reading_two-1.1.dist-info")
-    installed.installed.cache_clear()
+    forget()
     assert told_of("reading_one")["unsure"] == "package reading_one, which was installed, or shipped to workers, since Spark began"
 
 
@@ -82,12 +87,12 @@ def test_code_that_was_installed_in_odd_ways(lake: Lake, packages: Path) -> None
     for digest in ("A", "B"):
         record.write_text(f"reading_four/__init__.py,,\nreading_four/other.py,sha256={digest},1\n../bin/x,sha256={digest * 2},1\n")
         os.utime(record.parent, (time.time() - 86_400,) * 2)
-        installed.installed.cache_clear()
+        forget()
         seen.add(told_of("reading_four")["named"])
     assert len(seen) == 2
     record.write_text("reading_four/__init__.py,,\nreading_four/other.py,sha256=B,1\n../bin/x,sha256=another,1\n")
     os.utime(record.parent, (time.time() - 86_400,) * 2)
-    installed.installed.cache_clear()
+    forget()
     assert told_of("reading_four")["named"] in seen, "what names a place of this machine"
     includes = lake.spark.sparkContext._python_includes
     shipped = Path(str(lake.spark.sparkContext._jvm.org.apache.spark.SparkFiles.getRootDirectory())) / "reading_four"  # type: ignore[union-attr]
@@ -96,7 +101,7 @@ def test_code_that_was_installed_in_odd_ways(lake: Lake, packages: Path) -> None
     assert includes is not None and "shipped to workers" in told_of("reading_four")["unsure"]
     shutil.rmtree(shipped)
     (record.parent / "direct_url.json").write_text('{"dir_info": {"editable": true}, "url": "file:///x"}')
-    installed.installed.cache_clear()
+    forget()
     assert told_of("reading_four")["unsure"] == "module reading_four, of reading-four, which is installed in editable form"
 
 
@@ -115,7 +120,7 @@ def test_code_of_a_namespace(lake: Lake, packages: Path) -> None:
     seen = {told_of("reading_space.b")["named"]}
     (packages / "reading_space_b-1.0.dist-info").rename(packages / "reading_space_b-1.1.dist-info")
     (packages / "reading_space_b-1.1.dist-info" / "METADATA").write_text("Name: reading-space-b\nVersion: 1.1\n")
-    installed.installed.cache_clear()
+    forget()
     assert told_of("reading_space.b")["named"] not in seen
 
 

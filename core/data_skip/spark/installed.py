@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
@@ -31,7 +32,7 @@ def installed(package: str) -> Installed:
     """As of when it was first asked for: a process goes on with what it has loaded."""
     code: dict[str, str] = {}
     places: list[Path | None] = []
-    left, why = list(packages_distributions().get(package, ())), ""
+    left, why = list(_distributions().get(package, ())), ""
     while left:
         name = left.pop().lower()
         if f"installed {name}" in code:
@@ -47,6 +48,11 @@ def installed(package: str) -> Installed:
         needed = [text for text in found.requires or () if "extra ==" not in text.replace("'", "")]
         left += [required.group() for text in needed if (required := re.match(r"[\w.-]+", text))]
     return Installed(code, tuple(places), why)
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return packages_distributions()
 
 
 def _held(found: Distribution) -> str:

@@ -106,7 +106,9 @@ class _Named:
         elif is_of_python(module):
             pass
         elif vouched is not None:
-            self.seen[name], self.seen[f"all of {vouched}"] = source(module), whole(vouched)
+            self.seen[name] = source(module)
+            if (all_of := f"all of {vouched}") not in self.seen:
+                self.seen[all_of] = whole(vouched)
             return {*referred(module), *parents(name)} & sys.modules.keys()
         elif is_installed(module):
             self.seen[name] = source(module)
