@@ -268,6 +268,8 @@ def test_secrets_are_not_shown() -> None:
     assert "s/e+c" not in shown and "sig=x" not in shown
     text = found.without_secrets("https://h/t?s%2Fe%2Bc and s/e%2Bc of s/e+c with sig%3Dx%26y in here")
     assert text == "https://h/t?*** and *** of *** with *** in here"
+    login = StorageOptions({"aws_endpoint": "http://me:pass@h:9000"})
+    assert "pass" not in repr(login) + login.without_secrets("no answer of http://me:pass@h:9000")
 
 
 @pytest.mark.parametrize("token", ["sv=2022&ss=b&sig=a%2Fb%2Bc%3D", "?sv=2022&ss=b&sig=a%2Fb%2Bc%3D"])

@@ -311,3 +311,17 @@ def test_not_in_nothing(lake: Lake, index: Index) -> None:
         assert files_read(lake.skipping, frame, lake.folder) == {"null", "one"}
     finally:
         lake.spark.conf.unset("spark.sql.optimizer.excludedRules")
+
+
+def test_options_of_a_reader_that_say_where_the_store_is(lake: Lake) -> None:
+    """By which Spark may read files of the same names, sizes and times in another store; keys alone say nothing of that."""
+    lake.file("a.parquet", {"x": [1]})
+    lake.file("b.parquet", {"x": [2]})
+    lake.index(MinMax("x"))
+    for options, read in (
+        ({"fs.s3a.access.key": "mine"}, {"b.parquet"}),
+        ({"fs.s3a.endpoint": "http://other", "fs.s3a.impl.disable.cache": "true"}, {"a.parquet", "b.parquet"}),
+        ({"fs.file.impl.disable.cache": "true"}, {"a.parquet", "b.parquet"}),
+    ):
+        frame = lake.spark.read.options(**options).parquet(str(lake.folder)).where("x = 2")
+        assert files_read(lake.skipping, frame, lake.folder) == read, options

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from data_skip.expression import Call, Expression, columns_of
-from data_skip.store.settings import FIRST_PART, SQL, SYSTEMS, ZONE, ZONE_RULES, relevant
+from data_skip.store.settings import FIRST_PART, OTHER_STORES, SQL, SYSTEMS, ZONE, ZONE_RULES, relevant
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text", "geoparquet")
 AS_PARQUET = ("parquet", "geoparquet")  # Sedona's reader is Spark's own but for geometry, and heeds the same settings
@@ -149,7 +149,7 @@ def _why_of_fewer_columns(options: Mapping[str, str]) -> str:
 
 
 def _counts(option: str) -> bool:
-    return option not in _WITHOUT_EFFECT and not option.startswith(SYSTEMS)
+    return option not in _WITHOUT_EFFECT and (not option.startswith(SYSTEMS) or any(word in option for word in OTHER_STORES))
 
 
 def may_lead_elsewhere(option: str) -> bool:

@@ -255,6 +255,8 @@ HADOOP_WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
     ),
 }
 SYSTEMS = ("fs.", "dfs.", "parquet.encryption.", "parquet.crypto.")  # options of a reader that fetch the bytes, and may be secrets
+# In the name of one of these by which the bytes may be those of another store, and which is no secret.
+OTHER_STORES = ("endpoint", ".impl", "proxy.host", "region", "defaultfs", "accesspoint", "root.url")
 
 ZONE = "user.timezone"  # of the JVM
 ZONE_RULES = "java.time.zone.version"  # of all time zones: governments change them, and updates of the same Java follow

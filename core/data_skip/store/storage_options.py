@@ -117,12 +117,12 @@ class StorageOptions(Mapping[str, str]):
         return len(self._options)
 
     def __repr__(self) -> str:
-        return repr({key: _HIDDEN if _is_secret(key) else value for key, value in self._options.items()})
+        return repr({key: _HIDDEN if _is_secret(key, value) else value for key, value in self._options.items()})
 
     def without_secrets(self, text: str) -> str:
         """A text in which no value of a secret option is left, as it is or as a URL has it."""
         for key, value in self._options.items():
-            if _is_secret(key) and value:
+            if _is_secret(key, value) and value:
                 for form in sorted(_forms(value), key=len, reverse=True):
                     text = text.replace(form, _HIDDEN)
         return text
@@ -134,9 +134,10 @@ def _forms(secret: str) -> set[str]:
     return {form for whole in (secret, secret.lstrip("?"), *signatures) if whole for form in (whole, quote(whole, safe=""), quote(whole))}
 
 
-def _is_secret(option: str) -> bool:
+def _is_secret(option: str, value: str) -> bool:
+    """As a key, or a URL with a login."""
     name = option.lower()
-    return name not in _OPEN and any(word in name for word in _SECRET)
+    return name not in _OPEN and (any(word in name for word in _SECRET) or "@" in value)
 
 
 def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
