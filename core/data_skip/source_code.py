@@ -149,10 +149,10 @@ def whole(name: str) -> str:
     archive = Path(str(getattr(_attribute(module, "__loader__"), "archive", "")))
     files = [archive] if archive.is_file() else []
     for folder in map(Path, list(_attribute(module, "__path__") or ())):
-        files += sorted(folder.rglob("*.py"))
+        files += sorted(file for file in folder.rglob("*.py") if file.is_file())
     digest = hashlib.sha256(source(module).encode())
     for file in files:
-        digest.update(f"{file.name} {_of_file(str(file), *_state(file)).digest}".encode())
+        digest.update(f"{file.name} {_digest_of(str(file), *_state(file))}".encode())
     return digest.hexdigest()
 
 
@@ -183,6 +183,11 @@ def _source(module: ModuleType) -> _Source:
 def _state(path: Path) -> tuple[int, int]:
     status = path.stat()
     return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=10 * _MOST_SOURCES)
+def _digest_of(path: str, modified: int, size: int) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 @lru_cache(maxsize=_MOST_SOURCES)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from http.client import HTTPException
 from typing import Any, NamedTuple
+from urllib.request import Request, urlopen
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -42,6 +44,14 @@ class Told:
 
     def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
         raise OSError("nothing is listed")
+
+    def delete(self, uri: str) -> None:
+        """As Hadoop asks for it."""
+        request = Request(f"http://127.0.0.1:{self._port}/{uri.removeprefix('s3a://')}", method="DELETE")
+        try:
+            urlopen(request, timeout=1).close()
+        except HTTPException as error:
+            raise OSError(str(error)) from error
 
 
 def column(name: str) -> pa.Field:

@@ -105,6 +105,18 @@ def test_code_that_was_installed_in_odd_ways(lake: Lake, packages: Path) -> None
     assert told_of("reading_four")["unsure"] == "module reading_four, of reading-four, which is installed in editable form"
 
 
+def test_packages_of_another_python(tmp_path: Path) -> None:
+    """Those of the driver say nothing of them."""
+    found: dict[str, Any] = {"__name__": "__main__", "pa": pa}
+    exec("def f(x): return pa.scalar(x)", found)
+    command = bytes(CloudPickleSerializer().dumps((found["f"], StringType())))
+    assert "unsure" not in python_code.code_of(command, "", sys.executable)
+    (tmp_path / "python").symlink_to(sys.executable)
+    for other in (str(tmp_path / "python"), "./environment/bin/python"):
+        assert python_code.code_of(command, "", other)["unsure"].startswith("package pyarrow, which workers have of another Python")
+        assert "unsure" not in python_code.code_of(command, "pyarrow", other)
+
+
 def test_a_class_of_a_notebook() -> None:
     """Workers keep it as it was sent last, by a number that it has in this application only."""
     found: dict[str, Any] = {"__name__": "__main__"}
@@ -176,6 +188,8 @@ def test_all_of_a_package_that_is_vouched_for(tmp_path: Path, monkeypatch: pytes
         ("from .statistics import f", "what it imports from its own package"),  # not that of Python's library
         ("import turtledemo.sorting_animate", ""),
         ("from reading_turtle import turtledemo", "module reading_turtle, which is imported as it runs"),
+        ("import tests.support as own", "module tests.support"),
+        ("from collections import abc, Counter", ""),
         ("import importlib", "what it loads by importlib"),
         ("__import__('tests')", "what it loads by __import__"),
         ("exec('import tests')", "what it loads by exec"),

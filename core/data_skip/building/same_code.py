@@ -86,7 +86,9 @@ class _Naming(pickle.Unpickler):
 
 
 def _crosses_by_name(kind: type) -> bool:
-    """Whether a class is the worker's own there; others cross as they are: those of functions, and of what cloudpickle is told to send."""
+    """Whether a class is the worker's own there; others cross as they are: of notebooks, of functions, and what is told to."""
+    if kind.__module__ in ("__main__", "__mp_main__"):
+        return False
     found: object = sys.modules.get(kind.__module__)
     for name in kind.__qualname__.split("."):
         found = getattr(found, name, None)

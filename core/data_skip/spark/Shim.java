@@ -233,6 +233,13 @@ public final class Shim {
     }
   }
 
+  /** Deletes a file, if it is there. */
+  public void delete(org.apache.spark.sql.classic.SparkSession session, String uri) throws java.io.IOException {
+    org.apache.hadoop.conf.Configuration hadoop = session.sessionState().newHadoopConf();
+    Path path = StorageSettings.path(uri, hadoop);
+    path.getFileSystem(hadoop).delete(path, false);
+  }
+
   /** What tells a file from another one of its name: its size and time, and what the store calls its version, where it does. */
   public String identity(org.apache.spark.sql.classic.SparkSession session, String uri) throws java.io.IOException {
     org.apache.hadoop.conf.Configuration hadoop = session.sessionState().newHadoopConf();

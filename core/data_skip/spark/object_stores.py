@@ -56,6 +56,13 @@ class ObjectStores:
         ends = list(accumulate(size for _, size in files))
         return [told[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
+    def delete(self, uri: str) -> None:
+        """Deletes a file. OSError where that fails."""
+        try:
+            self._shim.delete(self._spark._jsparkSession, uri)
+        except SPARK_ERRORS as error:
+            raise OSError(first_line(error)) from error
+
     @property
     def _shim(self) -> Any:
         return shim(self._spark.sparkContext._gateway)

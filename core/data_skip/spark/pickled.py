@@ -26,11 +26,12 @@ class Names(NamedTuple):
     first: tuple[str, str]  # (module, name) of what its first object is made by
     modules: frozenset[str]
     imported: frozenset[str]  # the modules that code, which the pickle holds, imports as it runs; "." before one of its own package
+    taken: frozenset[tuple[str, str]]  # of a module something that is a module as well, perhaps
     loaders: frozenset[str]  # by what, other than that, it may load any code
     has_classes: bool  # whether it holds classes, as those of a notebook, which workers keep by a number
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=100)
 def names_of(pickled: bytes) -> Names:
     """What is named by a pickle of cloudpickle. Any error for what is none."""
     reading = _Reading(pickled)
@@ -38,9 +39,10 @@ def names_of(pickled: bytes) -> Names:
     steps = [step for code in reading.codes for step in dis.get_instructions(code)]
     loaders = {str(step.argval) for step in steps if _LOADERS.get(str(step.argval)) == step.opname}
     loaders |= {name for name in reading.modules if name.partition(".")[0] in _LOADING} | reading.loaders
-    imported = frozenset(name for code in reading.codes for name in _imported(code))
+    taken = frozenset(found for code in reading.codes for found in _imported(code))
+    imported = frozenset(module for module, _ in taken)
     loaders |= {name for name in imported if name.partition(".")[0] in _LOADING}
-    return Names(reading.first, frozenset(reading.modules), imported, frozenset(loaders), reading.has_classes)
+    return Names(reading.first, frozenset(reading.modules), imported, taken, frozenset(loaders), reading.has_classes)
 
 
 class _Any(type):
@@ -90,12 +92,14 @@ class _Reading(pickle.Unpickler):
         return self.codes[-1]
 
 
-def _imported(code: CodeType) -> Iterator[str]:
-    """The modules that code imports: of `from a import b`, a and perhaps a.b."""
-    name, before = "", [0, 0]  # the two steps before say how many packages above it is, and what is taken of it
+def _imported(code: CodeType) -> Iterator[tuple[str, str]]:
+    """The modules that code imports, each with what is taken of it by `from a import b`, or ""."""
+    before: tuple[Any, Any] = (0, None)  # the two steps before say how many packages above it is, and what is taken of it
+    name, takes = "", False
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME":
-            yield (name := f"{'.' if before[0] else ''}{step.argval}")
-        elif step.opname == "IMPORT_FROM":
-            yield f"{name}.{step.argval}"
-        before = [before[1], step.argval]
+            name, takes = f"{'.' if before[0] else ''}{step.argval}", before[1] is not None
+            yield name, ""
+        elif step.opname == "IMPORT_FROM" and takes:  # `import a.b as c` takes b of a
+            yield name, step.argval
+        before = (before[1], step.argval)

@@ -16,8 +16,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
+import shutil
 import sys
 from collections.abc import Iterable
+from functools import cache
+from platform import python_version
 from types import ModuleType
 from typing import Any
 
@@ -25,7 +29,7 @@ from pyspark import SparkContext
 
 from data_skip.source_code import is_installed, is_of_library, is_of_python, parents, referred, source, whole
 from data_skip.spark.installed import installed, is_shipped
-from data_skip.spark.pickled import names_of
+from data_skip.spark.pickled import Names, names_of
 
 VOUCHED = "spark.data_skip.python.modules"
 _OWN = "data_skip"  # which tasks compare with the driver's
@@ -47,18 +51,25 @@ def with_code(tree: Any, vouched: str) -> Any:
         return tree
     parameters = tree.get("parameters", {})
     if tree.get("name") == "PythonUDF" and "command" in parameters:
-        rest = {name: value for name, value in parameters.items() if name != "command"}
-        tree = tree | {"parameters": rest | code_of(base64.b64decode(parameters["command"]), vouched)}
+        rest = {name: value for name, value in parameters.items() if name not in ("command", "executable")}
+        told = code_of(base64.b64decode(parameters["command"]), vouched, parameters["executable"])
+        tree = tree | {"parameters": rest | told}
     return tree | {"children": with_code(tree["children"], vouched)} if "children" in tree else tree
 
 
-def code_of(command: bytes, vouched: str = "") -> dict[str, str]:
-    """What is told of a pickled function: NAMED and UNSURE, as far as there is anything; of one that has a version of its own, nothing."""
-    named = _Named({_OWN, *(name for each in vouched.split(",") if (name := each.strip()))})
+def code_of(command: bytes, vouched: str = "", executable: str = sys.executable) -> dict[str, str]:
+    """What is told of a pickled function: NAMED and UNSURE, as far as there is anything; of one that has a version of its own, nothing.
+
+    vouched: as of `with_code`. executable: the Python that workers run, as the driver would start it.
+    """
     try:
-        names = names_of(command)
-    except Exception:  # which a worker may know to read
-        return {UNSURE: "what cannot be read"}
+        return _told(names_of(command), {_OWN, *(name for each in vouched.split(",") if (name := each.strip()))}, _is_own(executable))
+    except Exception as error:  # of a pickle that only a worker can read, of modules that do anything where they are asked
+        return {UNSURE: f"what cannot be read ({type(error).__name__})"}
+
+
+def _told(names: Names, vouched: set[str], same_python: bool) -> dict[str, str]:
+    named = _Named(vouched, same_python)
     if getattr(_attribute(*names.first), _VERSIONED, False):
         return {}
     if any(name.endswith(_BROADCAST) for name in names.modules):
@@ -67,10 +78,23 @@ def code_of(command: bytes, vouched: str = "") -> dict[str, str]:
         named.unsure.append("a class of the notebook, which workers keep by a number that is another one in each application")
     if names.loaders:
         named.unsure.append(f"what it loads by {min(names.loaders)}")
-    named.add(names.modules | names.imported)
+    taken = {f"{module}.{name}" for module, name in names.taken if name and not _is_in(module, name)}
+    named.add(names.modules | names.imported | taken)
     told = "\n".join(f"{name} {code}" for name, code in sorted(named.seen.items()))
     digest = hashlib.sha256(told.encode()).hexdigest() if told else ""
     return {key: text for key, text in {NAMED: digest, UNSURE: next(iter(named.unsure), "")}.items() if text}
+
+
+@cache
+def _is_own(executable: str) -> bool:
+    """Whether a Python is of the environment that this process runs in, and has the same packages."""
+    found = shutil.which(executable)
+    return found is not None and os.path.dirname(os.path.abspath(found)) == os.path.dirname(sys.executable)
+
+
+def _is_in(module: str, name: str) -> bool:
+    """Whether something of a module is none itself; what is lazy is not woken by it."""
+    return f"{module}.{name}" not in sys.modules and name in getattr(sys.modules.get(module), "__dict__", ())
 
 
 def _attribute(module: str, name: str) -> Any:
@@ -80,8 +104,8 @@ def _attribute(module: str, name: str) -> Any:
 class _Named:
     """What a function names, by module and distribution: the code, and of what nobody knows which code it is in workers."""
 
-    def __init__(self, vouched: set[str]) -> None:
-        self._vouched = vouched
+    def __init__(self, vouched: set[str], same_python: bool = True) -> None:
+        self._vouched, self._same_python = vouched, same_python
         self._met: set[str] = set()
         self.seen: dict[str, str] = {}
         self.unsure: list[str] = []
@@ -100,15 +124,18 @@ class _Named:
         module = sys.modules.get(name)
         vouched = next((known for known in (name, *parents(name)) if known in self._vouched), None)
         if module is None:
-            self._add_unknown(name, package)
+            self._add_unknown(name, package, vouched)
         elif not isinstance(module, ModuleType):  # what a module has put in its own place
             self.unsure.append(f"{name}, which is no module")
         elif is_of_python(module):
-            pass
+            self.seen["python"] = python_version()
         elif vouched is not None:
             self.seen[name] = source(module)
             if (all_of := f"all of {vouched}") not in self.seen:
                 self.seen[all_of] = whole(vouched)
+            if is_installed(module):
+                self.seen |= installed(package).code
+                return ()
             return {*referred(module), *parents(name)} & sys.modules.keys()
         elif is_installed(module):
             self.seen[name] = source(module)
@@ -117,13 +144,14 @@ class _Named:
             self.unsure.append(f"module {name}")
         return ()
 
-    def _add_unknown(self, name: str, package: str) -> None:
-        """What code imports as it runs: a module, or something of one."""
-        above, _, of_it = name.rpartition(".")
-        if is_of_library(package) or (above in sys.modules and hasattr(sys.modules[above], of_it)):
-            return
-        if not package:
+    def _add_unknown(self, name: str, package: str, vouched: str | None) -> None:
+        """What the driver has not loaded."""
+        if is_of_library(package):
+            self.seen["python"] = python_version()
+        elif not package:
             self.unsure.append("what it imports from its own package")
+        elif vouched is not None:
+            self.unsure.append(f"module {name}, which the driver has not loaded: import it there as well")
         elif installed(package).code:
             self._add_installed(name, package)
         else:
@@ -135,5 +163,7 @@ class _Named:
         context = SparkContext._active_spark_context
         if found.why_unsure or not found.code:
             self.unsure.append(f"module {name}, {found.why_unsure or 'of a package without a version'}")
+        elif not self._same_python:
+            self.unsure.append(f"package {package}, which workers have of another Python than the driver (PYSPARK_PYTHON)")
         elif context is not None and (found.written() > context.startTime / 1000 or is_shipped(package, context)):
             self.unsure.append(f"package {package}, which was installed, or shipped to workers, since Spark began")

@@ -203,7 +203,7 @@ class DeltaStore(DeltaReader):
     def _vacuum(self) -> None:
         if (table := self._vacuumable()) is not None:
             names = (path.removeprefix(f"{self.location}/") for path in table.vacuum())
-            delete_old(self._files, names, table.version(), KEPT_HOURS)
+            delete_old(self._files, names, table.version(), KEPT_HOURS, self._delete)
 
     def _vacuumable(self) -> DeltaTable | None:
         """The table, if the files that its log calls old are files of the index; None where there is no index."""
@@ -236,7 +236,7 @@ class DeltaStore(DeltaReader):
                 return
             names = self._old(table, hours)
             if not dry_run:  # what was told to be old is none without a mark: it has come of age since
-                names = delete_old(self._files, names, table.version(), hours) if marked else []
+                names = delete_old(self._files, names, table.version(), hours, self._delete) if marked else []
             found.update(dict.fromkeys(names))
             if self._is_local:
                 found.update(dict.fromkeys(leftovers(self.location, hours, dry_run)))
@@ -253,6 +253,12 @@ class DeltaStore(DeltaReader):
         if self._is_local:
             return fs.SubTreeFileSystem(self.location, fs.LocalFileSystem())
         return fs.PyFileSystem(DeltaStorageHandler(self.location, self._options))
+
+    def _delete(self, name: str) -> None:
+        if self._is_local:
+            os.unlink(f"{self.location}/{name}")
+        else:
+            self._place.delete(name)
 
     def _old(self, table: DeltaTable, hours: int) -> list[str]:
         """The names of old files, without the marker that some tools make of a folder on an object store, whose name is none."""

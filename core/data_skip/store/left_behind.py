@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from tempfile import TemporaryFile
 
@@ -23,7 +23,7 @@ _CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.parquet")
 _VERSION = re.compile(r"([0-9]{20})\..+")
 
 
-def delete_old(files: fs.FileSystem, names: Iterable[str], version: int, hours: int) -> list[str]:
+def delete_old(files: fs.FileSystem, names: Iterable[str], version: int, hours: int, delete: Callable[[str], None]) -> list[str]:
     """Deletes files of an index that no version of it names, written so many hours before a version that was read since; their names.
 
     By the clock of the store alone. That version was committed after these were written: so by no writer can they be committed any more, be
@@ -34,7 +34,7 @@ def delete_old(files: fs.FileSystem, names: Iterable[str], version: int, hours: 
     for name in names:
         with suppress(FileNotFoundError):  # by now another has deleted it
             if _written(files.get_file_info(name)) < limit:
-                files.delete_file(name)
+                delete(name)
                 found.append(name)
     return found
 

@@ -10,6 +10,8 @@ from concurrent.futures import Future, wait
 from threading import Thread
 from typing import Generic, TypeVar
 
+from deltalake.fs import DeltaStorageHandler
+
 from data_skip.store.clock import now
 from data_skip.store.environment import asks_otherwise, foreign_token
 from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, storage_options
@@ -146,6 +148,13 @@ class ObjectPlace:
             return False
         self._seen_at = moment
         return True
+
+    def delete(self, name: str) -> None:
+        """Deletes a file below the place: by Hadoop, if it finds the same, since deltalake stops all threads. OSError if it fails."""
+        if self._spark is not None and not self.options.say_where:
+            self._spark.delete(f"{self._uri}/{name}")
+        else:
+            DeltaStorageHandler(re.sub(r"^s3[an]://", "s3://", self._uri), dict(self.options)).delete_file(name)
 
     def _commit_uri(self, version: int) -> str:
         return f"{self._uri}/_delta_log/{version:020}.json"

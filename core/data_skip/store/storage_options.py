@@ -41,6 +41,9 @@ class Hadoop(Protocol):
     def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
         """The first bytes of files in a folder: of each, by its name, so many. OSError where they cannot be read."""
 
+    def delete(self, uri: str) -> None:
+        """Deletes a file. OSError where that fails."""
+
 
 OVERRIDES = "spark.data_skip.storage."
 _S3A = "fs.s3a."

@@ -183,6 +183,7 @@ public final class TreeEncoder {
       result.put("code", Base64.getEncoder().encodeToString(digest));
       byte[] given = new java.util.TreeMap(function.func().envVars()).toString().getBytes("UTF-8"); // which may be secrets
       result.put("environment", Base64.getEncoder().encodeToString(MessageDigest.getInstance("SHA-256").digest(given)));
+      result.put("executable", function.func().pythonExec()); // for python_code.py alone, as the next
       result.put("command", Base64.getEncoder().encodeToString(command.toByteArray()));
     } catch (Exception e) {
       result.put("code", opaque(function));
