@@ -45,13 +45,14 @@ class Told:
     def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
         raise OSError("nothing is listed")
 
-    def delete(self, uri: str) -> None:
+    def delete(self, uri: str, names: Sequence[str]) -> None:
         """As Hadoop asks for it."""
-        request = Request(f"http://127.0.0.1:{self._port}/{uri.removeprefix('s3a://')}", method="DELETE")
-        try:
-            urlopen(request, timeout=1).close()
-        except HTTPException as error:
-            raise OSError(str(error)) from error
+        for name in names:
+            request = Request(f"http://127.0.0.1:{self._port}/{uri.removeprefix('s3a://')}/{name}", method="DELETE")
+            try:
+                urlopen(request, timeout=1).close()
+            except HTTPException as error:
+                raise OSError(str(error)) from error
 
 
 def column(name: str) -> pa.Field:

@@ -53,8 +53,9 @@ class Spark:
     def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
         return [(self.folder / "_delta_log" / name).read_bytes()[:size] for name, size in files]
 
-    def delete(self, uri: str) -> None:
-        (self.folder / uri.rsplit("/", 1)[1]).unlink()
+    def delete(self, uri: str, names: Sequence[str]) -> None:
+        for name in names:
+            (self.folder / name).unlink()
 
 
 @pytest.fixture

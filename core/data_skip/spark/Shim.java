@@ -233,11 +233,9 @@ public final class Shim {
     }
   }
 
-  /** Deletes a file, if it is there. */
-  public void delete(org.apache.spark.sql.classic.SparkSession session, String uri) throws java.io.IOException {
-    org.apache.hadoop.conf.Configuration hadoop = session.sessionState().newHadoopConf();
-    Path path = StorageSettings.path(uri, hadoop);
-    path.getFileSystem(hadoop).delete(path, false);
+  /** Deletes files in a folder, those that are there. names: a line each. */
+  public void delete(org.apache.spark.sql.classic.SparkSession session, String uri, String names) throws java.io.IOException {
+    FilesNow.delete(uri, names.split("\n"), session.sessionState().newHadoopConf());
   }
 
   /** What tells a file from another one of its name: its size and time, and what the store calls its version, where it does. */

@@ -56,10 +56,10 @@ class ObjectStores:
         ends = list(accumulate(size for _, size in files))
         return [told[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
-    def delete(self, uri: str) -> None:
-        """Deletes a file. OSError where that fails."""
+    def delete(self, uri: str, names: Sequence[str]) -> None:
+        """Deletes files in a folder. OSError where one cannot be."""
         try:
-            self._shim.delete(self._spark._jsparkSession, uri)
+            self._shim.delete(self._spark._jsparkSession, uri, "\n".join(names))
         except SPARK_ERRORS as error:
             raise OSError(first_line(error)) from error
 

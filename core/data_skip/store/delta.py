@@ -44,7 +44,7 @@ from data_skip.store.definition import Definition, another_reader
 from data_skip.store.guard import MOST_COMMIT, MOST_LOG, is_part, refuse_links, refuse_parts
 from data_skip.store.history import Step, steps
 from data_skip.store.layout import ADVICE, BASE, DEFINITION, KEYS, OF_TABLE, FileKey, StoreError, declared, defined, number_of, said
-from data_skip.store.left_behind import delete_empty_checkpoints, delete_old, leftovers, take_back
+from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, old_of, take_back
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.snapshot import Snapshot
@@ -203,7 +203,7 @@ class DeltaStore(DeltaReader):
     def _vacuum(self) -> None:
         if (table := self._vacuumable()) is not None:
             names = (path.removeprefix(f"{self.location}/") for path in table.vacuum())
-            delete_old(self._files, names, table.version(), KEPT_HOURS, self._delete)
+            self._delete(old_of(self._files, names, table.version(), KEPT_HOURS))
 
     def _vacuumable(self) -> DeltaTable | None:
         """The table, if the files that its log calls old are files of the index; None where there is no index."""
@@ -236,7 +236,8 @@ class DeltaStore(DeltaReader):
                 return
             names = self._old(table, hours)
             if not dry_run:  # what was told to be old is none without a mark: it has come of age since
-                names = delete_old(self._files, names, table.version(), hours, self._delete) if marked else []
+                names = old_of(self._files, names, table.version(), hours) if marked else []
+                self._delete(names)
             found.update(dict.fromkeys(names))
             if self._is_local:
                 found.update(dict.fromkeys(leftovers(self.location, hours, dry_run)))
@@ -254,11 +255,13 @@ class DeltaStore(DeltaReader):
             return fs.SubTreeFileSystem(self.location, fs.LocalFileSystem())
         return fs.PyFileSystem(DeltaStorageHandler(self.location, self._options))
 
-    def _delete(self, name: str) -> None:
-        if self._is_local:
-            os.unlink(f"{self.location}/{name}")
-        else:
-            self._place.delete(name)
+    def _delete(self, names: Sequence[str]) -> None:
+        if not self._is_local:
+            self._place.delete(names)
+            return
+        for name in names:
+            with suppress(FileNotFoundError):  # by now another has deleted it
+                os.unlink(f"{self.location}/{name}")
 
     def _old(self, table: DeltaTable, hours: int) -> list[str]:
         """The names of old files, without the marker that some tools make of a folder on an object store, whose name is none."""

@@ -8,8 +8,10 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import timedelta
 from tempfile import TemporaryFile
 
 import pyarrow as pa
@@ -18,31 +20,25 @@ from pyarrow import fs
 
 from data_skip.store.guard import LOG, MOST_COMMIT, is_part, refuse_links
 
+_AT_ONCE = 16  # files that are asked for
 _UNFINISHED = re.compile(r"([^#]+\.(parquet|json)|_last_checkpoint)#[0-9]+")  # what deltalake writes, while it does
 _CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.parquet")
 _VERSION = re.compile(r"([0-9]{20})\..+")
 
 
-def delete_old(files: fs.FileSystem, names: Iterable[str], version: int, hours: int, delete: Callable[[str], None]) -> list[str]:
-    """Deletes files of an index that no version of it names, written so many hours before a version that was read since; their names.
+def old_of(files: fs.FileSystem, names: Iterable[str], version: int, hours: int) -> list[str]:
+    """Those files of an index, that no version of it names, which were written so many hours before a version that was read since.
 
     By the clock of the store alone. That version was committed after these were written: so by no writer can they be committed any more, be
     it that it sleeps, or this process did: each commit is the version after the one that was read before its files were written.
     """
-    found = []
-    limit = _written(files.get_file_info(f"{LOG}/{version:020}.json")) - hours * 3600
-    for name in names:
-        with suppress(FileNotFoundError):  # by now another has deleted it
-            if _written(files.get_file_info(name)) < limit:
-                delete(name)
-                found.append(name)
-    return found
-
-
-def _written(file: fs.FileInfo) -> float:
-    if file.mtime is None:
-        raise FileNotFoundError(file.path)
-    return float(file.mtime.timestamp())
+    commit = files.get_file_info(f"{LOG}/{version:020}.json")
+    if commit.mtime is None:  # of a log that was cleaned up
+        return []
+    limit = commit.mtime - timedelta(hours=hours)
+    with ThreadPoolExecutor(_AT_ONCE) as threads:  # not by one list: deltalake would stop all threads for that
+        found = threads.map(files.get_file_info, names)
+    return [file.path for file in found if file.mtime is not None and file.mtime < limit]
 
 
 def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from threading import Thread
 from typing import Generic, TypeVar
@@ -149,12 +149,16 @@ class ObjectPlace:
         self._seen_at = moment
         return True
 
-    def delete(self, name: str) -> None:
-        """Deletes a file below the place: by Hadoop, if it finds the same, since deltalake stops all threads. OSError if it fails."""
+    def delete(self, names: Sequence[str]) -> None:
+        """Deletes files below the place: by Hadoop, if it finds the same, since deltalake stops all threads. OSError if that fails."""
+        if not names:
+            return
         if self._spark is not None and not self.options.say_where:
-            self._spark.delete(f"{self._uri}/{name}")
-        else:
-            DeltaStorageHandler(re.sub(r"^s3[an]://", "s3://", self._uri), dict(self.options)).delete_file(name)
+            self._spark.delete(self._uri, names)
+            return
+        files = DeltaStorageHandler(re.sub(r"^s3[an]://", "s3://", self._uri), dict(self.options))
+        for name in names:
+            files.delete_file(name)
 
     def _commit_uri(self, version: int) -> str:
         return f"{self._uri}/_delta_log/{version:020}.json"

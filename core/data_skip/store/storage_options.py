@@ -41,8 +41,8 @@ class Hadoop(Protocol):
     def contents(self, uri: str, files: Sequence[tuple[str, int]]) -> list[bytes]:
         """The first bytes of files in a folder: of each, by its name, so many. OSError where they cannot be read."""
 
-    def delete(self, uri: str) -> None:
-        """Deletes a file. OSError where that fails."""
+    def delete(self, uri: str, names: Sequence[str]) -> None:
+        """Deletes files in a folder. OSError where one cannot be."""
 
 
 OVERRIDES = "spark.data_skip.storage."

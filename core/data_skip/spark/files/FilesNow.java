@@ -15,7 +15,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.unsafe.Platform;
 
-/** What the file system says of some files: of several at once, where each answer takes its time. */
+/** What the file system says of some files, and does with them: of several at once, where each answer takes its time. */
 public final class FilesNow {
   private static final int AT_ONCE = 16; // files of an object store that are asked for
 
@@ -93,6 +93,22 @@ public final class FilesNow {
     }
     atOnce(asks, "file".equals(folder.toUri().getScheme()));
     return result;
+  }
+
+  /** Deletes files in a folder, those that are there. */
+  public static void delete(String uri, String[] names, Configuration configuration) throws IOException {
+    Path folder = StorageSettings.path(uri, configuration);
+    final FileSystem system = folder.getFileSystem(configuration);
+    List asks = new ArrayList();
+    for (int i = 0; i < names.length; i++) {
+      final Path path = new Path(folder, names[i]);
+      asks.add(new Callable() {
+        public Object call() throws IOException {
+          return Boolean.valueOf(system.delete(path, false));
+        }
+      });
+    }
+    atOnce(asks, "file".equals(folder.toUri().getScheme()));
   }
 
   /** Calls all; several at once, unless each is quick. */
