@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,8 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
 from data_skip import BloomFilter, DataSkipError, GapList, Hybrid, Index, MinMax, ValueList
+from data_skip.building.index_report import IndexReport
+from data_skip.planning import bounded
 from data_skip.spark import installed, python_code
 from log_skip.extractors import Distinct, extractors
 from tests.support import Lake, aged, files_read
@@ -339,3 +342,28 @@ def test_options_of_a_reader_that_say_where_the_store_is(lake: Lake) -> None:
     ):
         frame = lake.spark.read.options(**options).parquet(str(lake.folder)).where("x = 2")
         assert files_read(lake.skipping, frame, lake.folder) == read, options
+
+
+def test_an_index_that_was_put_back_while_it_was_compacted() -> None:
+    """What the refresh had committed is gone, though it has not returned yet."""
+    index, begun, go_on = {"version": 5}, Event(), Event()
+
+    def refresh() -> IndexReport:
+        index["version"] += 1
+        if index["version"] == 7:
+            begun.set()
+            go_on.wait(10)
+        return IndexReport("t", ["MinMax(x)"])
+
+    kept = bounded.Bounded(1e9)
+    kept.refreshed_by("t", refresh)
+    kept.bring_up_to_date()
+    assert index["version"] == 6 and not kept.was_put_back((6, "id", 0))
+    kept._as_of -= 0.6e9  # old enough to be refreshed in the background
+    kept.bring_up_to_date()
+    begun.wait(10)
+    index["version"] = 3
+    assert kept.was_put_back((3, "id", 0))
+    Timer(0.2, go_on.set).start()
+    kept.bring_up_to_date()
+    assert index["version"] == 4, "refreshed since"

@@ -29,6 +29,7 @@ class Bounded:
         self._seconds = seconds
         self._refreshes: dict[str, Refresh] = {}  # by how the table is asked for
         self._as_of = -math.inf  # the moment whose files the index has
+        self._put_back = 0  # how often it was seen that it may have been
         self._said: tuple[Any, ...] | None = None  # of the last snapshot
         self._lock = Lock()
         self._running: Thread | None = None
@@ -54,6 +55,7 @@ class Bounded:
             if last is None or said == last or (said[1] == last[1] and said[0] > last[0] and said[2] >= last[2]):
                 return False
             self._as_of = -math.inf
+            self._put_back += 1  # what a refresh that runs has committed may be gone
             return True
 
     def bring_up_to_date(self) -> None:
@@ -76,10 +78,12 @@ class Bounded:
                 raise DataSkipError(f"it is older than {self._seconds:g} s and cannot be refreshed: {self._error}") from self._error
 
     def _run(self) -> None:
-        started = now()
+        started, put_back = now(), self._put_back
         try:
             self._refresh_by_one()
-            self._as_of, self._error = started, None
+            with self._lock:
+                self._as_of = started if put_back == self._put_back else -math.inf
+            self._error = None
         except BaseException as error:  # which is the query's, not this thread's; a panic of deltalake's Rust is no Exception
             self._error = error
         finally:
