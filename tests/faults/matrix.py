@@ -59,7 +59,8 @@ class Matrix:
     @contextmanager
     def configured(self) -> Iterator[None]:
         """Within, what is made is made so in this process."""
-        with mock.patch.dict(delta._CONFIGURATION, self.configuration):
+        kept = 0 if "delta.deletedFileRetentionDuration" in self.configuration else delta._SWEPT_HOURS
+        with mock.patch.dict(delta._CONFIGURATION, self.configuration), mock.patch.object(delta, "_SWEPT_HOURS", kept):
             yield
 
     def calm(self) -> DeltaStore:

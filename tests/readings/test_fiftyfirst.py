@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from deltalake.exceptions import CommitFailedError
 import data_skip.table as table_module
 from data_skip import DataSkipError, DataSkipWarning, MetricDistance, MinMax, Prefix, Table, ValueList
 from data_skip.building import indexing
-from data_skip.store import DeltaStore, FileKey, StoreError, delta
+from data_skip.store import DeltaStore, FileKey, StoreError, delta, left_behind
 from tests.support import Lake
 from tests.test_store import READER, column, key, known, records
 
@@ -284,6 +285,28 @@ def test_what_another_writer_commits_while_vacuum_sleeps(store: DeltaStore, monk
     monkeypatch.setattr(DeltaStore, "_old", _old)
     assert DeltaStore(store.uri).vacuum(1) == [never.name]
     assert known(DeltaStore(store.uri)).keys() == {"a", "b"}
+
+
+def test_what_was_removed_a_moment_ago_by_a_clock_that_is_ahead(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query of this moment needs it, though it was written long ago; deltalake tells by its own clock when it was removed."""
+    never = Path(store.location, "part-00000-never.parquet")
+    never.write_bytes(b"PAR1")
+    for file in Path(store.location).rglob("*.*"):
+        os.utime(file, (time.time() - 200 * 3_600,) * 2)
+    before = {file.name for file in Path(store.location).glob("part-*")} - {never.name}
+    store.append([key("b")], [1], {column("x"): records(2)}, False)
+    store.compact()
+    asked: list[float] = []
+    real = DeltaTable.vacuum
+
+    def vacuum(self: DeltaTable, hours: int | None = None, *args: Any, **options: Any) -> list[str]:
+        asked.append(hours or 168)
+        return real(self, max(0, (hours or 168) - 2), *args, **options | {"enforce_retention_duration": False})  # two hours ahead
+
+    monkeypatch.setattr(DeltaTable, "vacuum", vacuum)
+    monkeypatch.setattr(left_behind, "time", SimpleNamespace(time=lambda: time.time() + 7_200))
+    assert DeltaStore(store.uri).vacuum(1) == [never.name]
+    assert before <= {file.name for file in Path(store.location).glob("part-*")} and max(asked) <= 168
 
 
 def test_a_mark_whose_answer_is_lost(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ from data_skip.store.definition import Definition, another_reader
 from data_skip.store.guard import MOST_COMMIT, MOST_LOG, is_part, refuse_links, refuse_parts
 from data_skip.store.history import Step, steps
 from data_skip.store.layout import ADVICE, BASE, DEFINITION, KEYS, OF_TABLE, FileKey, StoreError, declared, defined, number_of, said
-from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, old_of, take_back
+from data_skip.store.left_behind import delete_empty_checkpoints, hours_behind, leftovers, old_of, take_back
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.snapshot import Snapshot
@@ -53,7 +53,7 @@ RowsOn = Callable[[Snapshot | None], pa.Table | None]
 Order = tuple[str, str]  # an index's column, and a field of its records
 _TRIED = b"data-skip doctor"
 _UNWRITTEN, _UNDELETED = "cannot be written", "keeps files of old versions, which cannot all be deleted"
-KEPT_HOURS = 168  # for which files of old versions stay, unless less is asked for; a checkpoint forgets them after as long
+_SWEPT_HOURS = KEPT_HOURS = 168  # for which files of old versions stay, unless less is asked for; a checkpoint forgets them after as long
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
 _MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
 _MOST_SINCE = 1 << 28  # and of those in commits without a checkpoint
@@ -202,8 +202,8 @@ class DeltaStore(DeltaReader):
 
     def _vacuum(self) -> None:
         if (table := self._vacuumable()) is not None:
-            names = (path.removeprefix(f"{self.location}/") for path in table.vacuum())
-            self._delete(old_of(self._files, names, table.version(), KEPT_HOURS))
+            names = self._old(table, _SWEPT_HOURS + hours_behind(self._files, table.version()), full=False)
+            self._delete(old_of(self._files, names, table.version(), _SWEPT_HOURS))
 
     def _vacuumable(self) -> DeltaTable | None:
         """The table, if the files that its log calls old are files of the index; None where there is no index."""
@@ -234,7 +234,7 @@ class DeltaStore(DeltaReader):
         def once(_: Commit) -> None:
             if (table := self._vacuumable()) is None:
                 return
-            names = self._old(table, hours)
+            names = self._old(table, hours if dry_run else hours + hours_behind(self._files, table.version()))
             if not dry_run:  # what was told to be old is none without a mark: it has come of age since
                 names = old_of(self._files, names, table.version(), hours) if marked else []
                 self._delete(names)
@@ -263,9 +263,12 @@ class DeltaStore(DeltaReader):
             with suppress(FileNotFoundError):  # by now another has deleted it
                 os.unlink(f"{self.location}/{name}")
 
-    def _old(self, table: DeltaTable, hours: int) -> list[str]:
-        """The names of old files, without the marker that some tools make of a folder on an object store, whose name is none."""
-        paths = table.vacuum(hours, enforce_retention_duration=False, full=True)
+    def _old(self, table: DeltaTable, hours: int, full: bool = True) -> list[str]:
+        """The names of old files, without the marker that some tools make of a folder on an object store, whose name is none.
+
+        By this machine's clock. full: also those that no version has ever named.
+        """
+        paths = table.vacuum(hours, enforce_retention_duration=False, full=full)
         names = [name for path in paths if (name := path.removeprefix(f"{self.location}/"))]
         if other := next((name for name in names if not is_part(name)), None):  # perhaps by a link, which deltalake follows
             raise StoreError(f"the folder of the index at {self.location} holds {other}, which is none of its files; move it away")

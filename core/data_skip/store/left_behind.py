@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
+from math import ceil
 from tempfile import TemporaryFile
 
 import pyarrow as pa
@@ -20,10 +21,21 @@ from pyarrow import fs
 
 from data_skip.store.guard import LOG, MOST_COMMIT, is_part, refuse_links
 
+_CLOCKS_APART = 60.0  # seconds: less is what asking takes
 _AT_ONCE = 16  # files that are asked for
 _UNFINISHED = re.compile(r"([^#]+\.(parquet|json)|_last_checkpoint)#[0-9]+")  # what deltalake writes, while it does
 _CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.parquet")
 _VERSION = re.compile(r"([0-9]{20})\..+")
+
+
+def hours_behind(files: fs.FileSystem, version: int) -> int:
+    """By how many hours, rounded up, the clock of the store is behind this one's, by which deltalake tells when files were removed.
+
+    By the file of a version that was committed a moment ago, if one was; 0 for less than a minute.
+    """
+    commit = files.get_file_info(f"{LOG}/{version:020}.json")
+    behind = time.time() - commit.mtime.timestamp() if commit.mtime is not None else 0.0
+    return ceil(behind / 3600) if behind > _CLOCKS_APART else 0
 
 
 def old_of(files: fs.FileSystem, names: Iterable[str], version: int, hours: int) -> list[str]:
