@@ -71,8 +71,12 @@ def home_of(module: str) -> str:
 
 def is_installed(module: ModuleType) -> bool:
     """Whether a module is of a package that was installed."""
-    file = _file(module)
-    return file.startswith(_INSTALLED) or _FOR_PACKAGES.search(file) is not None
+    return is_place_of_packages(_file(module))
+
+
+def is_place_of_packages(path: str) -> bool:
+    """Whether a path is of something that was installed as packages are."""
+    return path.startswith(_INSTALLED) or _FOR_PACKAGES.search(path) is not None
 
 
 def is_of_python(module: ModuleType) -> bool:
@@ -91,7 +95,7 @@ def is_of_library(name: str) -> bool:
 
 
 def _lies_in_library(file: str) -> bool:
-    return file.startswith(_OF_PYTHON) and not file.startswith(_INSTALLED) and _FOR_PACKAGES.search(file) is None
+    return file.startswith(_OF_PYTHON) and not is_place_of_packages(file)
 
 
 def module_of(value: object) -> str:

@@ -49,6 +49,7 @@ from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.delta import KEPT_HOURS, Order
 from data_skip.store.history import Step
+from data_skip.store.layout import NotDeletedError
 from data_skip.store.row_groups import field_type, has_ends
 
 if TYPE_CHECKING:
@@ -392,6 +393,8 @@ class Table:
         if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.parts > _MOST_PARTS:
             try:
                 self._store.compact(self._order(snapshot))
+            except NotDeletedError as error:
+                warnings.warn(f"the index of {self.name} is up to date; {error}", DataSkipWarning, stacklevel=3)
             except StoreError as error:  # all was committed before, and who asked for that is not told that it failed
                 message = f"the index of {self.name} is up to date, but was not compacted, which the next refresh() tries again: {error}"
                 warnings.warn(message, DataSkipWarning, stacklevel=3)

@@ -79,7 +79,7 @@ def test_code_that_was_installed(lake: Lake, packages: Path) -> None:
         first = told_of("reading_one")
     os.utime(packages / "reading_two-1.1.dist-info")
     forget()
-    assert told_of("reading_one")["unsure"] == "package reading_one, which was installed, or shipped to workers, since Spark began"
+    assert told_of("reading_one")["unsure"] == "package reading_one, which was installed since Spark began, or workers may find elsewhere"
 
 
 def test_code_that_was_installed_in_odd_ways(lake: Lake, packages: Path) -> None:
@@ -101,7 +101,7 @@ def test_code_that_was_installed_in_odd_ways(lake: Lake, packages: Path) -> None
     shipped = Path(str(lake.spark.sparkContext._jvm.org.apache.spark.SparkFiles.getRootDirectory())) / "reading_four"  # type: ignore[union-attr]
     shipped.mkdir()
     (shipped / "__init__.py").touch()
-    assert includes is not None and "shipped to workers" in told_of("reading_four")["unsure"]
+    assert includes is not None and "workers may find elsewhere" in told_of("reading_four")["unsure"]
     shutil.rmtree(shipped)
     (record.parent / "direct_url.json").write_text('{"dir_info": {"editable": true}, "url": "file:///x"}')
     forget()
@@ -198,6 +198,11 @@ def test_all_of_a_package_that_is_vouched_for(tmp_path: Path, monkeypatch: pytes
         ("exec('import tests')", "what it loads by exec"),
         ("import sys; sys.modules['tests']", "what it loads by modules"),
         ("import pickle; pickle.loads(b'')", "what it loads by pickle"),
+        ("from pyspark import cloudpickle", "what it loads by pyspark.cloudpickle"),
+        ("from pyspark.serializers import CPickleSerializer", "what it loads by pyspark.serializers"),
+        ("import builtins; builtins.eval('1')", "what it loads by eval"),
+        ("class A: x = eval('1')", "what it loads by eval"),
+        ("from sys import modules", "what it loads by modules"),
         ("from tests import support", "module tests"),
     ],
 )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from pyspark import SparkContext, SparkFiles
+
+from data_skip.source_code import is_place_of_packages
 
 
 class Installed(NamedTuple):
@@ -28,30 +32,59 @@ class Installed(NamedTuple):
 
 
 @cache
-def installed(package: str) -> Installed:
-    """As of when it was first asked for: a process goes on with what it has loaded."""
+def installed(package: str, began: float) -> Installed:
+    """As of when it was first asked for in an application: the driver goes on with what it has loaded. began: when that has begun."""
     code: dict[str, str] = {}
     places: list[Path | None] = []
-    left, why = list(_distributions().get(package, ())), ""
+    left = [(name, frozenset[str]()) for name in _distributions(began).get(package, ())]
+    met, why = set(left), "" if _lies_installed(package) else "which would be found elsewhere than where packages are installed"
     while left:
-        name = left.pop().lower()
-        if f"installed {name}" in code:
-            continue
+        name, extras = left.pop()
         try:
             found = distribution(name)
-        except PackageNotFoundError:  # as where another platform would need it
+        except PackageNotFoundError:
+            why = why or f"which requires {name}, of which nothing is known"
             continue
         code[f"installed {name}"] = _held(found)
         if '"editable": true' in (found.read_text("direct_url.json") or ""):
             why = f"of {name}, which is installed in editable form"
         places.append(place if isinstance(place := getattr(found, "_path", None), Path) else None)
-        needed = [text for text in found.requires or () if "extra ==" not in text.replace("'", "")]
-        left += [required.group() for text in needed if (required := re.match(r"[\w.-]+", text))]
+        new = {needed for text in found.requires or () if (needed := _needed(text, extras)) is not None} - met
+        met |= new
+        left += new
     return Installed(code, tuple(places), why)
 
 
+def _needed(requirement: str, extras: frozenset[str]) -> tuple[str, frozenset[str]] | None:
+    """The name of what a distribution with some extras requires, and its extras; None of what it does without them, or elsewhere."""
+    required, _, marker = requirement.partition(";")
+    found = re.match(r"\s*([\w.-]+)\s*(?:\[([^\]]*)\])?", required)
+    only = re.findall(r"extra\s*==\s*['\"]([^'\"]+)", marker)
+    if found is None or (only and extras.isdisjoint(only)):
+        return None
+    name = found[1].lower()
+    if marker:
+        try:
+            distribution(name)
+        except PackageNotFoundError:  # another platform, or version of Python, would need it
+            return None
+    return name, frozenset(extra.strip() for extra in (found[2] or "").split(",") if extra.strip())
+
+
+def _lies_installed(package: str) -> bool:
+    """Whether a package would be found where packages are installed, and nowhere else."""
+    try:
+        spec = find_spec(package)
+    except Exception:  # a finder may do anything
+        return False
+    if spec is None:
+        return False
+    places = spec.submodule_search_locations or [spec.origin or ""]
+    return all(is_place_of_packages(f"{place}/") for place in places)
+
+
 @cache
-def _distributions() -> Mapping[str, list[str]]:
+def _distributions(began: float) -> Mapping[str, list[str]]:
     return packages_distributions()
 
 
@@ -62,7 +95,11 @@ def _held(found: Distribution) -> str:
     return f"{found.version} {hashlib.sha256(chr(10).join(held).encode()).hexdigest()}"
 
 
-def is_shipped(package: str, context: SparkContext) -> bool:
-    """Whether workers find a package in what was shipped to them, before they look where it was installed."""
+def is_shadowed(package: str, context: SparkContext) -> bool:
+    """Whether workers may find a package elsewhere, before they look where the driver has it: in what was shipped, or where they run."""
+    if context.getConf().get("spark.executorEnv.PYTHONPATH", ""):
+        return True
     root = SparkFiles.getRootDirectory()
-    return PathFinder.find_spec(package, [root, *(f"{root}/{name}" for name in context._python_includes or ())]) is not None
+    shipped = [root, *(f"{root}/{name}" for name in context._python_includes or ())]
+    found = PathFinder.find_spec(package, [*shipped, os.getcwd()])
+    return found is not None and found.loader is not None  # not a mere folder of that name, before which any package goes

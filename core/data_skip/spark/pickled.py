@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 from pyspark.cloudpickle import cloudpickle
 
-# By which code is loaded that no import names: modules; functions and attributes, by the step that takes them; ways to read a pickle.
-_LOADING = {"pickle", "_pickle", "cloudpickle", "dill", "marshal", "importlib", "pkgutil", "runpy", "imp", "zipimport", "ctypes"}
-_LOADERS = {"eval": "LOAD_GLOBAL", "exec": "LOAD_GLOBAL", "__import__": "LOAD_GLOBAL", "modules": "LOAD_ATTR"}
+# By which code is loaded that no import names: modules; functions and attributes that code takes; ways to read a pickle.
+_LOADING = ("pickle", "_pickle", "cloudpickle", "dill", "marshal", "importlib", "pkgutil", "pydoc", "runpy", "imp", "zipimport", "ctypes")
+_LOADING_BELOW = ("pyspark.cloudpickle", "pyspark.serializers", "logging.config", "multiprocessing.reduction")
+_LOADERS = {"eval", "exec", "__import__", "modules", "read_pickle"}
+_TAKING = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
 _READING = {"load", "loads", "Unpickler"}
 _CLASSES = {"_make_skeleton_class", "_make_skeleton_enum", "_make_typevar"}  # of cloudpickle, which is told their numbers
-_PICKLES = {"pickle", "_pickle", "cloudpickle", "pyspark"}
 
 
 class Names(NamedTuple):
@@ -37,12 +38,16 @@ def names_of(pickled: bytes) -> Names:
     reading = _Reading(pickled)
     reading.load()
     steps = [step for code in reading.codes for step in dis.get_instructions(code)]
-    loaders = {str(step.argval) for step in steps if _LOADERS.get(str(step.argval)) == step.opname}
-    loaders |= {name for name in reading.modules if name.partition(".")[0] in _LOADING} | reading.loaders
     taken = frozenset(found for code in reading.codes for found in _imported(code))
     imported = frozenset(module for module, _ in taken)
-    loaders |= {name for name in imported if name.partition(".")[0] in _LOADING}
+    loaders = {str(step.argval) for step in steps if step.opname in _TAKING and step.argval in _LOADERS}
+    loaders |= reading.loaders | set(filter(_loads, {*reading.modules, *imported, *map(".".join, taken)}))
     return Names(reading.first, frozenset(reading.modules), imported, taken, frozenset(loaders), reading.has_classes)
+
+
+def _loads(module: str) -> bool:
+    """Whether a module is one by which any code may be loaded."""
+    return module.partition(".")[0] in _LOADING or module.startswith(_LOADING_BELOW)
 
 
 class _Any(type):
@@ -72,7 +77,7 @@ class _Reading(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         self.first = self.first if any(self.first) else (module, name)
-        if name in _LOADERS or (name in _READING and module.partition(".")[0] in _PICKLES):
+        if name in _LOADERS or (name in _READING and _loads(module)):
             self.loaders.add(f"{module}.{name}")
         if module == cloudpickle.__name__:
             self.has_classes |= name in _CLASSES

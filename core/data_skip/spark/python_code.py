@@ -28,7 +28,7 @@ from typing import Any
 from pyspark import SparkContext
 
 from data_skip.source_code import is_installed, is_of_library, is_of_python, parents, referred, source, whole
-from data_skip.spark.installed import installed, is_shipped
+from data_skip.spark.installed import Installed, installed, is_shadowed
 from data_skip.spark.pickled import Names, names_of
 
 VOUCHED = "spark.data_skip.python.modules"
@@ -128,13 +128,13 @@ class _Named:
         elif not isinstance(module, ModuleType):  # what a module has put in its own place
             self.unsure.append(f"{name}, which is no module")
         elif is_of_python(module):
-            self.seen["python"] = python_version()
+            self._add_library(package)
         elif vouched is not None:
             self.seen[name] = source(module)
             if (all_of := f"all of {vouched}") not in self.seen:
                 self.seen[all_of] = whole(vouched)
             if is_installed(module):
-                self.seen |= installed(package).code
+                self.seen |= _installed(package).code
                 return ()
             return {*referred(module), *parents(name)} & sys.modules.keys()
         elif is_installed(module):
@@ -147,23 +147,34 @@ class _Named:
     def _add_unknown(self, name: str, package: str, vouched: str | None) -> None:
         """What the driver has not loaded."""
         if is_of_library(package):
-            self.seen["python"] = python_version()
+            self._add_library(package)
         elif not package:
             self.unsure.append("what it imports from its own package")
         elif vouched is not None:
             self.unsure.append(f"module {name}, which the driver has not loaded: import it there as well")
-        elif installed(package).code:
+        elif _installed(package).code:
             self._add_installed(name, package)
         else:
             self.unsure.append(f"module {name}, which is imported as it runs")
 
+    def _add_library(self, package: str) -> None:
+        self.seen["python"] = python_version()
+        context = SparkContext._active_spark_context
+        if context is not None and package not in sys.builtin_module_names and is_shadowed(package, context):
+            self.unsure.append(f"module {package}, which workers may find elsewhere than in Python's library")
+
     def _add_installed(self, name: str, package: str) -> None:
-        found = installed(package)
+        found = _installed(package)
         self.seen |= found.code
         context = SparkContext._active_spark_context
         if found.why_unsure or not found.code:
             self.unsure.append(f"module {name}, {found.why_unsure or 'of a package without a version'}")
         elif not self._same_python:
             self.unsure.append(f"package {package}, which workers have of another Python than the driver (PYSPARK_PYTHON)")
-        elif context is not None and (found.written() > context.startTime / 1000 or is_shipped(package, context)):
-            self.unsure.append(f"package {package}, which was installed, or shipped to workers, since Spark began")
+        elif context is not None and (found.written() > context.startTime / 1000 or is_shadowed(package, context)):
+            self.unsure.append(f"package {package}, which was installed since Spark began, or workers may find elsewhere")
+
+
+def _installed(package: str) -> Installed:
+    context = SparkContext._active_spark_context
+    return installed(package, 0.0 if context is None else context.startTime / 1000)

@@ -43,7 +43,20 @@ from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.guard import MOST_COMMIT, MOST_LOG, is_part, refuse_links, refuse_parts
 from data_skip.store.history import Step, steps
-from data_skip.store.layout import ADVICE, BASE, DEFINITION, KEYS, OF_TABLE, FileKey, StoreError, declared, defined, number_of, said
+from data_skip.store.layout import (
+    ADVICE,
+    BASE,
+    DEFINITION,
+    KEYS,
+    OF_TABLE,
+    FileKey,
+    NotDeletedError,
+    StoreError,
+    declared,
+    defined,
+    number_of,
+    said,
+)
 from data_skip.store.left_behind import delete_empty_checkpoints, hours_behind, leftovers, old_of, take_back
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
@@ -202,8 +215,7 @@ class DeltaStore(DeltaReader):
 
     def _vacuum(self) -> None:
         if (table := self._vacuumable()) is not None:
-            names = self._old(table, _SWEPT_HOURS + hours_behind(self._files, table.version()), full=False)
-            self._delete(old_of(self._files, names, table.version(), _SWEPT_HOURS))
+            self._delete(self._old(table, _SWEPT_HOURS + hours_behind(self._files, table.version()), full=False))
 
     def _vacuumable(self) -> DeltaTable | None:
         """The table, if the files that its log calls old are files of the index; None where there is no index."""
@@ -419,4 +431,5 @@ class DeltaStore(DeltaReader):
             error, is_known = failed
             what = refused if is_known else "may have been written or not"
             cause = error if self._is_local else None  # as above
-            raise StoreError(f"the index at {self.location} {what} ({self._shown(error)}); {ELSEWHERE}") from cause
+            kind = NotDeletedError if what == _UNDELETED else StoreError
+            raise kind(f"the index at {self.location} {what} ({self._shown(error)}); {ELSEWHERE}") from cause

@@ -32,6 +32,10 @@ class StoreError(DataSkipError):
         return printable(super().__str__())
 
 
+class NotDeletedError(StoreError):
+    """Files that nothing refers to are still there; all else was done."""
+
+
 class FileKey(NamedTuple):
     """One version of a data file; its path is relative to the table's root."""
 
