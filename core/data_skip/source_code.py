@@ -71,7 +71,12 @@ def home_of(module: str) -> str:
 
 def is_installed(module: ModuleType) -> bool:
     """Whether a module is of a package that was installed."""
-    return is_place_of_packages(_file(module))
+    if file := _file(module):
+        return is_place_of_packages(file)
+    if places := list(_attribute(module, "__path__") or ()):  # of a namespace, whose parts may lie anywhere
+        return all(is_place_of_packages(f"{place}/") for place in places)
+    above = sys.modules.get(str(_attribute(module, "__name__")).rpartition(".")[0])  # which has made it
+    return isinstance(above, ModuleType) and is_installed(above)
 
 
 def is_place_of_packages(path: str) -> bool:

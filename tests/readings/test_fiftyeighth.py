@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from threading import Event, Timer
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ from data_skip import BloomFilter, DataSkipError, GapList, Hybrid, Index, MinMax
 from data_skip.building.index_report import IndexReport
 from data_skip.planning import bounded
 from data_skip.spark import installed, python_code
+from data_skip.spark.pickled import Names
 from log_skip.extractors import Distinct, extractors
 from tests.support import Lake, aged, files_read
 
@@ -108,14 +110,37 @@ def test_code_that_was_installed_in_odd_ways(lake: Lake, packages: Path) -> None
     assert told_of("reading_four")["unsure"] == "module reading_four, of reading-four, which is installed in editable form"
 
 
+def test_a_module_without_a_file(lake: Lake, packages: Path) -> None:
+    """That of a namespace, and one that a package makes."""
+    install(packages, "reading-spaced", "1.0", "reading_spaced/sub.py")
+    importlib.import_module("reading_spaced.sub")
+    assert "unsure" not in python_code._told(Names(("", ""), frozenset({"reading_spaced"}), *[frozenset[Any]()] * 3, False), set(), True)
+    sys.modules["reading_spaced.made"] = ModuleType("reading_spaced.made")
+    names = Names(("", ""), frozenset({"reading_spaced.made"}), *[frozenset[Any]()] * 3, False)
+    assert "unsure" not in python_code._told(names, set(), True)
+
+
+def test_code_of_many_names() -> None:
+    """Whose steps are longer."""
+    found: dict[str, Any] = {"__name__": "__main__"}
+    many = "".join(f"    x.n{i} = {i + 1000}\n" for i in range(300))
+    exec(f"def f(x):\n{many}    from json import dumps\n    import os.path as m\n    return dumps, m", found)
+    assert "unsure" not in python_code.code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))))
+
+
 def test_packages_of_another_python(tmp_path: Path) -> None:
     """Those of the driver say nothing of them."""
     found: dict[str, Any] = {"__name__": "__main__", "pa": pa}
     exec("def f(x): return pa.scalar(x)", found)
     command = bytes(CloudPickleSerializer().dumps((found["f"], StringType())))
     assert "unsure" not in python_code.code_of(command, "", sys.executable)
-    (tmp_path / "python").symlink_to(sys.executable)
-    for other in (str(tmp_path / "python"), "./environment/bin/python"):
+    link, another = tmp_path / "python", tmp_path / "another"
+    link.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')  # as pyenv has it
+    another.write_text("#!/bin/sh\necho /usr 3.11.2\n")
+    for made in (link, another):
+        made.chmod(0o755)
+    assert "unsure" not in python_code.code_of(command, "", str(link))
+    for other in (str(another), "./environment/bin/python"):
         assert python_code.code_of(command, "", other)["unsure"].startswith("package pyarrow, which workers have of another Python")
         assert "unsure" not in python_code.code_of(command, "pyarrow", other)
 

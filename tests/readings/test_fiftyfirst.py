@@ -287,6 +287,25 @@ def test_what_another_writer_commits_while_vacuum_sleeps(store: DeltaStore, monk
     assert known(DeltaStore(store.uri)).keys() == {"a", "b"}
 
 
+def test_old_files_that_may_not_be_deleted(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once all is committed and compacted: a refresh has not failed, nor has its compaction."""
+
+    def refused(self: DeltaStore, names: list[str]) -> None:
+        raise PermissionError(f"{names[0]} may not be deleted")
+
+    monkeypatch.setattr(DeltaStore, "_delete", refused)
+    monkeypatch.setattr(delta, "_SWEPT_HOURS", 0)
+    monkeypatch.setattr(table_module, "_MOST_PARTS", 1)
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    lake.file("b.parquet", {"x": [2]})
+    with pytest.warns(
+        DataSkipWarning, match=r"is up to date; the index at .* keeps files of old versions, which cannot all be deleted \(part-"
+    ):
+        assert table.refresh().files_collected == 1
+    assert "compacted" in [step.action for step in table.history()]
+
+
 def test_what_was_removed_a_moment_ago_by_a_clock_that_is_ahead(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query of this moment needs it, though it was written long ago; deltalake tells by its own clock when it was removed."""
     never = Path(store.location, "part-00000-never.parquet")

@@ -18,7 +18,7 @@ _LOADING_BELOW = ("pyspark.cloudpickle", "pyspark.serializers", "logging.config"
 _LOADERS = {"eval", "exec", "__import__", "modules", "read_pickle"}
 _TAKING = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
 _READING = {"load", "loads", "Unpickler"}
-_CLASSES = {"_make_skeleton_class", "_make_skeleton_enum", "_make_typevar"}  # of cloudpickle, which is told their numbers
+_CLASSES = {"_make_skeleton_class", "_make_skeleton_enum"}  # of cloudpickle, which is told their numbers
 
 
 class Names(NamedTuple):
@@ -102,6 +102,8 @@ def _imported(code: CodeType) -> Iterator[tuple[str, str]]:
     before: tuple[Any, Any] = (0, None)  # the two steps before say how many packages above it is, and what is taken of it
     name, takes = "", False
     for step in dis.get_instructions(code):
+        if step.opname == "EXTENDED_ARG":  # of the next one
+            continue
         if step.opname == "IMPORT_NAME":
             name, takes = f"{'.' if before[0] else ''}{step.argval}", before[1] is not None
             yield name, ""

@@ -16,11 +16,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import shutil
 import sys
 from collections.abc import Iterable
-from functools import cache
 from platform import python_version
 from types import ModuleType
 from typing import Any
@@ -30,6 +27,7 @@ from pyspark import SparkContext
 from data_skip.source_code import is_installed, is_of_library, is_of_python, parents, referred, source, whole
 from data_skip.spark.installed import Installed, installed, is_shadowed
 from data_skip.spark.pickled import Names, names_of
+from data_skip.spark.workers import is_of_this_environment
 
 VOUCHED = "spark.data_skip.python.modules"
 _OWN = "data_skip"  # which tasks compare with the driver's
@@ -63,7 +61,9 @@ def code_of(command: bytes, vouched: str = "", executable: str = sys.executable)
     vouched: as of `with_code`. executable: the Python that workers run, as the driver would start it.
     """
     try:
-        return _told(names_of(command), {_OWN, *(name for each in vouched.split(",") if (name := each.strip()))}, _is_own(executable))
+        return _told(
+            names_of(command), {_OWN, *(name for each in vouched.split(",") if (name := each.strip()))}, is_of_this_environment(executable)
+        )
     except Exception as error:  # of a pickle that only a worker can read, of modules that do anything where they are asked
         return {UNSURE: f"what cannot be read ({type(error).__name__})"}
 
@@ -83,13 +83,6 @@ def _told(names: Names, vouched: set[str], same_python: bool) -> dict[str, str]:
     told = "\n".join(f"{name} {code}" for name, code in sorted(named.seen.items()))
     digest = hashlib.sha256(told.encode()).hexdigest() if told else ""
     return {key: text for key, text in {NAMED: digest, UNSURE: next(iter(named.unsure), "")}.items() if text}
-
-
-@cache
-def _is_own(executable: str) -> bool:
-    """Whether a Python is of the environment that this process runs in, and has the same packages."""
-    found = shutil.which(executable)
-    return found is not None and os.path.dirname(os.path.abspath(found)) == os.path.dirname(sys.executable)
 
 
 def _is_in(module: str, name: str) -> bool:

@@ -6,11 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 
 from pyspark import SparkContext, SparkFiles
 from pyspark.sql import SparkSession
 
 _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('data_skip') is None)"
+_WHO = "import sys; print(sys.prefix, sys.version)"
 _SECONDS = 20
 
 
@@ -29,6 +31,19 @@ def python_without_data_skip(spark: SparkSession) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return found if lacks else None
+
+
+@cache
+def is_of_this_environment(executable: str) -> bool:
+    """Whether a Python, as it would be started here, has the packages that this one has: as it says itself, since links lead anywhere."""
+    found = shutil.which(executable)
+    if found is None or os.path.abspath(found) == os.path.abspath(sys.executable):
+        return found is not None
+    try:
+        said = subprocess.run([found, "-c", _WHO], timeout=_SECONDS, capture_output=True, check=False, text=True)
+    except (OSError, subprocess.TimeoutExpired, UnicodeError):
+        return False
+    return said.stdout.strip() == f"{sys.prefix} {sys.version}".strip()
 
 
 def _environment(context: SparkContext) -> dict[str, str]:
