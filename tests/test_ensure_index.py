@@ -141,3 +141,12 @@ def test_several_at_once(two: Lake) -> None:
             two.check(f"x = {turn} AND s LIKE 't%'", read={f"turn{turn}.parquet", *([f"{turn}.parquet"] if turn == 0 else [])})
     finally:
         data_skip.disable(session)
+
+
+def test_an_open_parameter_beside_a_given_one_in_several_commits(lake: Lake) -> None:
+    """The first commit of a command is its own, not another session's."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"s": [f"{letter}{i}" for letter in "abc"]})
+    report = lake.table().create_index(Prefix("s"), Prefix("s", 1), files_per_commit=1)
+    assert report.files_collected == 3
+    assert len(lake.table().describe().indexes) == 2

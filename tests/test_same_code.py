@@ -153,6 +153,10 @@ def test_what_a_class_of_a_notebook_names(place: Path, monkeypatch: pytest.Monke
         "class Own(MinMax):\n    def made(self): return [helper.SIGN for _ in 'ab']",
         "class Own(MinMax):\n    def made(self):\n        def inner(): return helper.SIGN\n        return inner()",
         "def other(): return helper.SIGN\ndef another(): return other()\nclass Own(MinMax):\n    def made(self): return another()",
+        "RULES = {'sign': helper}\nclass Own(MinMax):\n    def made(self): return RULES['sign'].SIGN",
+        "class Rule:\n    helper = helper\nclass Own(MinMax):\n    def made(self): return Rule.helper.SIGN",
+        "class Own(MinMax):\n    rules = (helper,)",
+        "class Own(MinMax):\n    def made(self):\n        import plugin_of_tests_helper as own\n        return own.SIGN",
         "def around(given):\n    def made(self): return given.SIGN\n    return made\nclass Own(MinMax):\n    made = around(helper)",
     ],
 )

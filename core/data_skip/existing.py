@@ -104,8 +104,9 @@ class Existing:
 
         asked: the indexes that are to be made, by what was asked for.
         """
-        for index, fitted_one in asked.items():
-            if others := set(stored_columns(index, self.definitions)) - {fitted_one.column}:
+        own = {fitted_one.column for fitted_one in asked.values()}  # of which an earlier commit of this command may have some
+        for index in asked:
+            if others := set(stored_columns(index, self.definitions)) - own:
                 raise IndexExistsError(f"{self.definitions[others.pop()]} was created meanwhile on {self._table}; nothing was written")
 
     def _refuse_twice(self, index: Index) -> None:

@@ -11,14 +11,14 @@ import hashlib
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
@@ -115,29 +115,9 @@ def module_of(value: object) -> str:
     return name if isinstance(name, str) else ""
 
 
-def named_by(kind: type) -> set[str]:
-    """The modules, that are not installed, which the functions of a class name: those of a class that crosses to workers as it is."""
-    met: set[FunctionType] = set()
-    left = [function for value in vars(kind).values() for function in _functions(value)]
-    named: set[str] = set()
-    while left:
-        met.add(one := left.pop())
-        values = [one.__globals__[name] for name in _names(one.__code__) if name in one.__globals__]
-        values += [cell.cell_contents for cell in one.__closure__ or () if cell != CellType()]
-        named |= set(map(module_of, values))
-        own = (function for value in values for function in _functions(value) if function.__module__ == kind.__module__)
-        left += [function for function in own if function not in met]
-    return {name for name in named if _counts(name, "")} - {kind.__module__}
-
-
-def _functions(value: object) -> Iterator[FunctionType]:
-    """Those that an attribute of a class, or something of a module, is made of."""
-    parts = (value, *(getattr(value, name, None) for name in ("__func__", "__wrapped__", "func", "fget", "fset")))
-    return (part for part in parts if isinstance(part, FunctionType))
-
-
-def _names(code: CodeType) -> set[str]:
-    return {*code.co_names, *(name for constant in code.co_consts if isinstance(constant, CodeType) for name in _names(constant))}
+def counting(names: Iterable[str]) -> set[str]:
+    """Those of some modules that are neither installed, nor of Python's library, nor the core's own."""
+    return {name for name in names if _counts(name, "")}
 
 
 def referred(module: ModuleType) -> set[str]:

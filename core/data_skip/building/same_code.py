@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from pyspark import cloudpickle
 from pyspark.cloudpickle import list_registry_pickle_by_value
 from pyspark.cloudpickle.cloudpickle import subimport
 
 from data_skip.errors import DataSkipError
 from data_skip.index import Index
-from data_skip.source_code import as_loaded, has_changed, homes_of, is_of_python, named_by
+from data_skip.source_code import as_loaded, counting, has_changed, homes_of, is_of_python
+from data_skip.spark.pickled import names_of
 
 _COLLECTING = ("data_skip", "data_skip.building", "data_skip.proofs")
 _EVALUATING = (*_COLLECTING, "data_skip.indexes", "data_skip.planning", "data_skip.store")
@@ -43,7 +45,7 @@ class Code:
     def of(cls, indexes: Iterable[Index]) -> Code:
         """Of what collects records of these indexes. Classes of a notebook or a script cross as they are, but not what these name."""
         kinds = {kind for index in indexes for kind in type(index).__mro__}
-        return cls._of(_COLLECTING, {name for kind in kinds for name in ({kind.__module__} if _crosses_by_name(kind) else named_by(kind))})
+        return cls._of(_COLLECTING, {name for kind in kinds for name in ({kind.__module__} if _crosses_by_name(kind) else _named_by(kind))})
 
     @classmethod
     def of_pickled(cls, pickled: bytes) -> Code:
@@ -83,6 +85,12 @@ class _Naming(pickle.Unpickler):
     def _imported(self, module: str) -> Any:
         self.modules.add(module)
         return subimport(module)
+
+
+def _named_by(kind: type) -> set[str]:
+    """The modules, that are not installed, which a class names that crosses as it is."""
+    names = names_of(cloudpickle.dumps(kind))
+    return counting({*names.modules, *names.imported, *map(".".join, names.taken)}) - {kind.__module__}
 
 
 def _crosses_by_name(kind: type) -> bool:

@@ -153,7 +153,7 @@ class ObjectPlace:
         """Deletes files below the place: by Hadoop, if it finds the same, since deltalake stops all threads. OSError if that fails."""
         if not names:
             return
-        if self._spark is not None and not self.options.say_where:
+        if self._spark is not None and self.options.of_hadoop:
             self._spark.delete(self._uri, names)
             return
         files = DeltaStorageHandler(re.sub(r"^s3[an]://", "s3://", self._uri), dict(self.options))

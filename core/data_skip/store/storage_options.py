@@ -169,8 +169,8 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
     elif parts.scheme == "gs":
         found = _google(set_)
     found |= _PATIENCE
+    found = _without(found, _said(told["overrides"]))
     overrides = {key.lower(): value for key, value in told["overrides"].items()}
-    found = _without(found, _said(overrides))
     by_access_point = _ACCESS_POINT.format(parts.netloc) in set_
     say_where = by_access_point or bool(leads_elsewhere(found)) or any(word in key for key in overrides for word in _WHERE)
     known = told.get("file_system") in _FILE_SYSTEMS and set_.get(_CLIENTS, "") in _OWN_CLIENTS
