@@ -128,6 +128,15 @@ def test_code_of_many_names() -> None:
     assert "unsure" not in python_code.code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))))
 
 
+def test_a_vectorised_function_that_names_nothing() -> None:
+    """It is given the objects of pandas all the same."""
+    found: dict[str, Any] = {"__name__": "__main__"}
+    exec("def f(s): return s.map({'a': 'x'}).astype(str)", found)
+    command = bytes(CloudPickleSerializer().dumps((found["f"], StringType())))
+    assert python_code.code_of(command) == {} and "named" in python_code.code_of(command, vectorised=True)
+    assert python_code.code_of(command, executable="./python", vectorised=True)["unsure"].startswith("package pandas, which workers have")
+
+
 def test_packages_of_another_python(tmp_path: Path) -> None:
     """Those of the driver say nothing of them."""
     found: dict[str, Any] = {"__name__": "__main__", "pa": pa}
@@ -397,3 +406,46 @@ def test_an_index_that_was_put_back_while_it_was_compacted() -> None:
     Timer(0.2, go_on.set).start()
     kept.bring_up_to_date()
     assert index["version"] == 4, "refreshed since"
+
+
+def test_a_function_that_raises_an_error_for_null(lake: Lake, tmp_path: Path) -> None:
+    """By each error Spark ends a worker, which imports all anew: it is asked of NULL once, and of the values at once."""
+    called = tmp_path / "called"
+    for name in ("a", "b", "c"):
+        lake.file(name, {"s": [f"{name}{i}" for i in range(20)]})
+    lake.file("null", {"s": pa.array([None], pa.string())})
+    lake.index(ValueList("s"))
+    found: dict[str, Any] = {"__name__": "__main__", "called": str(called), "salt": os.urandom(4)}
+    exec(
+        "def measured(s):\n    with open(called, 'a') as log: log.write(f'{s}\\n')\n    return f'{s[0]}{len(s)}' if salt else ''",
+        found,
+    )
+    lake.spark.udf.register("measured", F.udf(found["measured"], "string"))
+    frame = lake.view()
+    for asked_of_null in (True, False):
+        called.write_text("")
+        assert files_read(lake.skipping, frame.where("measured(s) = 'b2'"), lake.folder) == {"b", "null"}
+        lines = called.read_text().splitlines()
+        assert ("None" in lines) == asked_of_null and len(lines) < 200
+
+
+def test_a_vectorised_function_that_raises_an_error_beside_null(lake: Lake, tmp_path: Path) -> None:
+    """It is not asked again and again, each time for as long as it may take."""
+    called = tmp_path / "called"
+    for name in ("a", "b", "c"):
+        lake.file(name, {"s": [f"{name}{i}" for i in range(20)]})
+    lake.index(ValueList("s"))
+    found: dict[str, Any] = {"__name__": "__main__", "called": str(called), "salt": os.urandom(4)}
+    exec(
+        "def measured(s):\n    with open(called, 'a') as log: log.write('called\\n')\n"
+        "    return s.map(lambda t: f'{t[0]}{len(t)}' if salt else '')",
+        found,
+    )
+    lake.spark.udf.register("measured", F.pandas_udf(found["measured"], "string"))  # type: ignore[call-overload]
+    frame = lake.view()
+    counts = []
+    for _ in range(2):
+        called.write_text("")
+        assert files_read(lake.skipping, frame.where("measured(s) = 'b2'"), lake.folder) == {"a", "b", "c"}
+        counts.append(len(called.read_text().splitlines()))
+    assert counts[1] < 3 < counts[0]  # a task of the first may still be ending

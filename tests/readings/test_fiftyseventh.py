@@ -146,6 +146,7 @@ def test_a_module_of_which_nobody_knows_what_workers_have(lake: Lake, tmp_path: 
     path.write_text("def stale(x): return x % 10\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     lake.spark.sparkContext.addPyFile(str(path))
+    before = lake.spark.conf.get(VOUCHED)
     try:
         module = importlib.import_module("reading_stale")
         lake.spark.udf.register("stale", F.udf(module.stale, "long"))
@@ -157,13 +158,13 @@ def test_a_module_of_which_nobody_knows_what_workers_have(lake: Lake, tmp_path: 
         lake.index(ValueList("stale(x)"))
         lake.view()
         lake.check("stale(x) = 5", read=["b.parquet"])
-        lake.spark.conf.unset(VOUCHED)
+        lake.spark.conf.set(VOUCHED, before)
         lake.check("stale(x) = 5", read=["a.parquet", "b.parquet"])
         assert "it is by module reading_stale, and no index over that is believed" in str(lake.skipping.report())
         lake.index(ValueList("x"))  # of whose values they are asked
         lake.check("stale(x) = 5", read=["b.parquet"])
     finally:
-        lake.spark.conf.unset(VOUCHED)
+        lake.spark.conf.set(VOUCHED, before)
         lake.spark.sparkContext._python_includes.clear()
         sys.modules.pop("reading_stale", None)
 

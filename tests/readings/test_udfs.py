@@ -120,6 +120,7 @@ def test_extractors_say_themselves_which_version_they_are() -> None:
 def test_an_index_over_a_function_that_was_edited_is_not_used(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "reading_edited.py"
     path.write_text("def edited(name): return name\n")
+    before = lake.spark.conf.get(VOUCHED)
     lake.spark.conf.set(VOUCHED, "reading_edited")  # as if it were edited between two applications
     monkeypatch.syspath_prepend(str(tmp_path))
     lake.spark.sparkContext.addPyFile(str(path))
@@ -135,7 +136,7 @@ def test_an_index_over_a_function_that_was_edited_is_not_used(lake: Lake, tmp_pa
         lake.spark.udf.register("edited", F.udf(module.edited, "string"))
         assert files_read(lake.skipping, frame.where("edited(name) = 'z'"), lake.folder) == {"y", "z"}
     finally:
-        lake.spark.conf.unset(VOUCHED)
+        lake.spark.conf.set(VOUCHED, before)
         lake.spark.sparkContext._python_includes.clear()
         sys.modules.pop("reading_edited", None)
 

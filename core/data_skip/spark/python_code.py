@@ -30,6 +30,8 @@ from data_skip.spark.pickled import Names, names_of
 from data_skip.spark.workers import is_of_this_environment
 
 VOUCHED = "spark.data_skip.python.modules"
+_ROW_AT_A_TIME = 100  # Spark's PythonEvalType
+_VECTORS = {"pandas", "pyarrow"}  # which PySpark hands to others
 _OWN = "data_skip"  # which tasks compare with the driver's
 _NEVER = {"__main__", "__mp_main__", "pyspark", "py4j"}
 # Parameters of a function: a digest of the code that it names; and what it names of which nobody knows what it is in workers, and why.
@@ -50,20 +52,23 @@ def with_code(tree: Any, vouched: str) -> Any:
     parameters = tree.get("parameters", {})
     if tree.get("name") == "PythonUDF" and "command" in parameters:
         rest = {name: value for name, value in parameters.items() if name not in ("command", "executable")}
-        told = code_of(base64.b64decode(parameters["command"]), vouched, parameters["executable"])
+        vectorised = parameters["evalType"] != _ROW_AT_A_TIME
+        told = code_of(base64.b64decode(parameters["command"]), vouched, parameters["executable"], vectorised)
         tree = tree | {"parameters": rest | told}
     return tree | {"children": with_code(tree["children"], vouched)} if "children" in tree else tree
 
 
-def code_of(command: bytes, vouched: str = "", executable: str = sys.executable) -> dict[str, str]:
+def code_of(command: bytes, vouched: str = "", executable: str = sys.executable, vectorised: bool = False) -> dict[str, str]:
     """What is told of a pickled function: NAMED and UNSURE, as far as there is anything; of one that has a version of its own, nothing.
 
-    vouched: as of `with_code`. executable: the Python that workers run, as the driver would start it.
+    vouched: as of `with_code`. executable: the Python that workers run, as the driver would start it. vectorised: whether
+    it is given the objects of other packages, which it need not name.
     """
+    vouched_for = {_OWN, *(name for each in vouched.split(",") if (name := each.strip()))}
     try:
-        return _told(
-            names_of(command), {_OWN, *(name for each in vouched.split(",") if (name := each.strip()))}, is_of_this_environment(executable)
-        )
+        names = names_of(command)
+        names = names._replace(modules=names.modules | _VECTORS) if vectorised else names
+        return _told(names, vouched_for, is_of_this_environment(executable))
     except Exception as error:  # of a pickle that only a worker can read, of modules that do anything where they are asked
         return {UNSURE: f"what cannot be read ({type(error).__name__})"}
 

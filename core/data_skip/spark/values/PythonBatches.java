@@ -67,6 +67,19 @@ public final class PythonBatches {
     return false;
   }
 
+  /** Which functions are called: by their names and pickles. */
+  public String functions() {
+    java.util.TreeSet found = new java.util.TreeSet();
+    for (int i = 0; i < expressions.size(); i++) functions((Expression) expressions.get(i), found);
+    return found.toString();
+  }
+
+  private static void functions(Expression expression, java.util.Set found) {
+    if (expression instanceof PythonUDF) found.add(((PythonUDF) expression).name() + " " + ((PythonUDF) expression).func().command().hashCode());
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) functions((Expression) children.next(), found);
+  }
+
   /** Expressions over some attributes; null where they hold functions of other kinds, functions of functions, or too many arguments. */
   public static PythonBatches of(List expressions, List attributes) {
     List arguments = new ArrayList();

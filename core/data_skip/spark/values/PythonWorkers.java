@@ -24,6 +24,9 @@ public final class PythonWorkers {
   public static final Object UNKNOWN = new Object();
   private static final int MOST_ROUNDS = 3; // answers may lead to other questions
   private static final int MOST_FAILURES = 16; // after each the values are halved, to find those for which a function raises an error
+  private static final int MOST_KNOWN = 1000;
+  // Functions that raise errors, by each of which Spark ends a worker: true for NULL alone, as far as is known, false for whatever they are asked.
+  private static final Map RAISING = Collections.synchronizedMap(new HashMap());
   private static final int MOST_OF_A_JOB = 100; // expressions
   private static final int MOST_ROWS = 10000; // of a batch: Spark's own default
   private static final int MOST_BYTES = 1 << 20; // of the values of a batch, far below what later versions of Spark cut batches at
@@ -31,6 +34,7 @@ public final class PythonWorkers {
   private final Map subjects = new LinkedHashMap();
   private int rounds;
   private int failures;
+  private boolean answered; // something of those that are asked at once
   private TimeLimit limit;
 
   /** An expression over some attributes, the rows of their values that it is asked of, and its answers. */
@@ -148,9 +152,14 @@ public final class PythonWorkers {
     List all = ((Subject) group.get(0)).rows;
     List places = new ArrayList();
     long bytes = 0;
+    Boolean raising = (Boolean) RAISING.get(batches.functions());
+    int before = failures;
+    boolean served = answered;
+    answered = false;
     for (int place = 0; place < all.size(); place++) {
       if (((Subject) group.get(0)).answers.get(place) != ASKED) continue;
       for (int i = 0; i < group.size(); i++) ((Subject) group.get(i)).answers.set(place, UNKNOWN);
+      if (raising != null && (!raising.booleanValue() || hasNull((InternalRow) all.get(place)))) continue;
       long size = PythonBatches.size((InternalRow) all.get(place));
       if (places.size() >= most || bytes + size > MOST_BYTES) {
         find(group, batches, places, session);
@@ -161,12 +170,19 @@ public final class PythonWorkers {
       bytes += size;
     }
     find(group, batches, places, session);
+    if (!answered && failures > before && (failures >= MOST_FAILURES || limit.isOver())) know(batches, Boolean.FALSE);
+    answered = answered || served;
+  }
+
+  private static void know(PythonBatches batches, Boolean forNullAlone) {
+    if (RAISING.size() < MOST_KNOWN) RAISING.put(batches.functions(), forNullAlone);
   }
 
   private void find(List group, PythonBatches batches, List places, SparkSession session) {
     if (places.isEmpty() || failures >= MOST_FAILURES || limit.isOver()) return;
     try {
       List found = batches.run(session, ((Subject) group.get(0)).rows, places);
+      answered = true;
       for (int i = 0; i < group.size(); i++) {
         Map answers = (Map) found.get(i);
         for (int j = 0; j < places.size(); j++) {
@@ -181,11 +197,26 @@ public final class PythonWorkers {
       if (!limit.ended(cancelled)) throw cancelled;
     } catch (Exception raised) { // by a function, or since Spark cannot plan it so: the query will tell
       failures++;
+      List nulls = new ArrayList();
+      List others = new ArrayList();
+      for (int j = 0; j < places.size(); j++) {
+        InternalRow row = (InternalRow) ((Subject) group.get(0)).rows.get(((Integer) places.get(j)).intValue());
+        (hasNull(row) ? nulls : others).add(places.get(j));
+      }
+      if (others.isEmpty() && answered) know(batches, Boolean.TRUE);
       int middle = places.size() / 2;
-      if (middle > 0) {
+      if (!nulls.isEmpty() && !others.isEmpty()) { // most raise an error for NULL, if for anything
+        find(group, batches, others, session);
+        find(group, batches, nulls, session);
+      } else if (middle > 0) {
         find(group, batches, places.subList(0, middle), session);
         find(group, batches, places.subList(middle, places.size()), session);
       }
     }
+  }
+
+  private static boolean hasNull(InternalRow row) {
+    for (int i = 0; i < row.numFields(); i++) if (row.isNullAt(i)) return true;
+    return false;
   }
 }
