@@ -81,15 +81,8 @@ _GOOGLE_KEYS = (
 )
 _SECRET = ("key", "secret", "token", "password", "credential", "proxy_url")  # in the name of an option whose value nobody may see
 _OPEN = ("aws_skip_signature", "google_skip_signature", "azure_skip_signature", "aws_sse_bucket_key_enabled")
-_WHERE = (
-    "endpoint",
-    "proxy",
-    "url",
-    "host",
-    "account_name",
-    "bucket",
-    "emulator",
-)  # in that of one by which another place is reached than Hadoop's
+# In that of one by which another place is reached than Hadoop's.
+_WHERE = ("endpoint", "proxy", "url", "host", "account_name", "bucket", "emulator")
 # In the name of one by which a place is reached otherwise, and no other place; beside these, a key too may choose whose bucket it is.
 _HOW = ("region", "timeout", "retries", "backoff", "pool_", "http1_", "http2_", "user_agent", "payload", "payer", "checksum")
 _HIDDEN = "***"
