@@ -20,7 +20,8 @@ public final class StorageSettings {
   /**
    * JSON: `set`: of some keys of Hadoop what is set, of secret ones also in its stores of passwords; `credentials`: those of S3A, whoever
    * provides them (absent where the file system is another); `file_system`: its class (absent where it cannot be made); `region`: where its
-   * bucket lies; `proxy`: whether it may be asked by one that the library is not told (absent where it is not); `overrides`: what the user has set for the library.
+   * bucket lies; `proxy`: whether it may be asked by one that the library is not told (absent where it is not); `overrides`: what the user
+   * has set for the library.
    *
    * As bytes: what py4j logs of an answer is not the text itself.
    */
