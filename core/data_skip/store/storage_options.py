@@ -184,10 +184,10 @@ def _said(overrides: Mapping[str, str]) -> set[str]:
 
 
 def _without(found: Mapping[str, str], said: set[str]) -> dict[str, str]:
-    """What Hadoop says, less what the user does; whose keys are not those of Hadoop's session, and are signed with."""
+    """What Hadoop says, less what the user does, whose keys are not of Hadoop's session, and are signed with."""
     left = {key: value for key, value in found.items() if meaning(key) not in said}
     if said & _KEYS and found.keys() & {"aws_access_key_id", "aws_skip_signature"}:
-        left = {key: value for key, value in left.items() if meaning(key) not in (*_KEYS, "session_token", "skip_signature")}
+        left = {key: value for key, value in left.items() if meaning(key) not in ("session_token", "skip_signature")}
         left |= {} if "skip_signature" in said else {"aws_skip_signature": "false"}
     return left
 
