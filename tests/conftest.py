@@ -265,7 +265,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.data_skip.join.maxSeconds", "60")
         .config("spark.data_skip.join.leastBytes", "0")  # tables of tests are small
-        .config("spark.data_skip.python.modules", "tests,geo_skip,log_skip")
+        .config("spark.data_skip.python.modules", "tests,geo_skip,log_skip,sample_data,benchmarks")
         .config("spark.data_skip.python.maxSeconds", "60")  # a machine under load may stop a test for some seconds
         # Plain Spark is the oracle, and with its own pushdown it loses rows (TRAPS A5, A17, I18).
         .config("spark.sql.parquet.filterPushdown", "false")
