@@ -254,6 +254,11 @@ def columns_of(trees: Iterable[Expression]) -> set[Column]:
     return {node for tree in trees for node in tree.walk() if isinstance(node, Column)}
 
 
+def calls_of(trees: Iterable[Expression]) -> list[Call]:
+    """The operators and functions of expressions, however deep."""
+    return [node for tree in trees for node in tree.walk() if isinstance(node, Call)]
+
+
 def conjuncts(node: Expression) -> list[Expression]:
     """The operands of an AND, however deep; the node itself where it is none."""
     if isinstance(node, Call) and node.name == "And":

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.machinery import ModuleSpec
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,11 +63,16 @@ def homes_of(modules: set[str]) -> set[str]:
 @cache
 def home_of(module: str) -> str:
     """The package of a module; of one that stands alone, itself; "" of one that can be found nowhere, as of a notebook."""
-    try:
-        spec = find_spec(module)
-    except Exception:  # a finder may do anything
-        return ""
+    spec = spec_of(module)
     return "" if spec is None else spec.parent or module
+
+
+def spec_of(name: str) -> ModuleSpec | None:
+    """Where a module would be found; None where it is not, or whoever looks raises an error."""
+    try:
+        return find_spec(name)
+    except Exception:  # a finder may do anything
+        return None
 
 
 def is_installed(module: ModuleType) -> bool:
@@ -92,10 +98,7 @@ def is_of_python(module: ModuleType) -> bool:
 
 def is_of_library(name: str) -> bool:
     """Whether a module, or a package, that was not loaded yet would be found in Python's library."""
-    try:
-        spec = find_spec(name) if name in sys.stdlib_module_names else None
-    except Exception:  # a finder may do anything
-        return False
+    spec = spec_of(name) if name in sys.stdlib_module_names else None
     return spec is not None and (spec.origin in ("built-in", "frozen") or _lies_in_library(str(spec.origin)))
 
 
@@ -135,8 +138,7 @@ def source(module: ModuleType) -> str:
 def whole(name: str) -> str:
     """A digest of all source of a loaded module, or of a package and what is below it; of one in an archive, of that."""
     module = sys.modules[name]
-    archive = Path(str(getattr(_attribute(module, "__loader__"), "archive", "")))
-    files = [archive] if archive.is_file() else []
+    files = [archive] if (archive := _archive(module)).is_file() else []
     for folder in map(Path, list(_attribute(module, "__path__") or ())):
         files += sorted(file for file in folder.rglob("*.py") if file.is_file())
     digest = hashlib.sha256(source(module).encode())
@@ -164,9 +166,13 @@ def _source(module: ModuleType) -> _Source:
     path = Path(_file(module))
     if path.is_file():
         return _of_file(str(path), *_state(path))
-    loader = _attribute(module, "__loader__")
-    archive = Path(str(getattr(loader, "archive", "")))
+    loader, archive = _attribute(module, "__loader__"), _archive(module)
     return _of_archive(loader, str(_attribute(module, "__name__")), *(_state(archive) if archive.is_file() else (0, 0)))
+
+
+def _archive(module: ModuleType) -> Path:
+    """That which a module was loaded of; a folder of any other."""
+    return Path(str(getattr(_attribute(module, "__loader__"), "archive", "")))
 
 
 def _state(path: Path) -> tuple[int, int]:
@@ -176,6 +182,7 @@ def _state(path: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=10 * _MOST_SOURCES)
 def _digest_of(path: str, modified: int, size: int) -> str:
+    """As of `_of_file`, of more files than have their text kept."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 

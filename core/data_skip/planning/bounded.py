@@ -82,7 +82,8 @@ class Bounded:
         try:
             self._refresh_by_one()
             with self._lock:
-                self._as_of = started if put_back == self._put_back else -math.inf
+                if put_back == self._put_back:
+                    self._as_of = started
             self._error = None
         except BaseException as error:  # which is the query's, not this thread's; a panic of deltalake's Rust is no Exception
             self._error = error

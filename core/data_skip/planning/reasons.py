@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from data_skip.ask_spark import Rule, Spark
 from data_skip.clause import ALWAYS_TRUE, AllOf, Clause, Mask, Records
-from data_skip.expression import Call, Column, Expression, name_of
+from data_skip.expression import Call, Column, Expression, calls_of, name_of
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex
 from data_skip.planning.catalog import Knowledge
@@ -50,7 +50,7 @@ def why_no_clause(node: Expression, indexes: Indexes, knowledge: Knowledge | Non
     missing = columns - _columns(tree for index in indexes.bound for tree in index.expressions)
     others = ", ".join(str(index) for index in indexes.bound if columns & _columns(index.expressions))
     reason = f"no index on {_listed(missing)}" if missing else f"no filter of {others} serves it"
-    if (what := _unsure(node)) and any(call.name == "PythonUDF" for index in indexes.bound for call in _calls(index.expressions)):
+    if (what := _unsure(node)) and any(call.name == "PythonUDF" for index in indexes.bound for call in calls_of(index.expressions)):
         return f"{reason}: it is by {what}, and no index over that is believed; see {VOUCHED} in docs/predicates.md"
     if knowledge is None or name_of(node) == "IsNotNull":
         return reason
@@ -59,13 +59,9 @@ def why_no_clause(node: Expression, indexes: Indexes, knowledge: Knowledge | Non
     return f"{reason}; {' or '.join(helpful)} would serve it" if helpful else reason
 
 
-def _calls(trees: Iterable[Expression]) -> Iterator[Call]:
-    return (node for tree in trees for node in tree.walk() if isinstance(node, Call))
-
-
 def _unsure(node: Expression) -> str:
     """What the Python functions of a predicate name, of which nobody knows what it is in workers; "" where there is nothing."""
-    return next(filter(None, (str(json.loads(call.parameters).get(UNSURE, "")) for call in _calls([node]))), "")
+    return next(filter(None, (str(json.loads(call.parameters).get(UNSURE, "")) for call in calls_of([node]))), "")
 
 
 def why_no_file(node: Expression, clause: Clause, records: Records, fresh: Mask, spark: Spark) -> str:

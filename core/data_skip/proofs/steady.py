@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from data_skip.data_types import INTEGRAL
-from data_skip.expression import Call, Column, Expression, Literal
+from data_skip.expression import Call, Column, Expression, Literal, calls_of
 from data_skip.store.reader import why_of_this_year
 
 _PARSERS = ("Cast", "TryCast", "JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet", "TryVariantGet")
@@ -23,14 +23,12 @@ _CHANGING = "whole numbers, booleans, times or nested values"  # the parts of ti
 
 def why_unsteady(trees: Iterable[Expression]) -> str:
     """Why a record of some index expressions says nothing about another query; "" where it does."""
-    calls = [node for tree in trees for node in tree.walk() if isinstance(node, Call)]
-    return next(filter(None, map(_why, calls)), "")
+    return next(filter(None, map(_why, calls_of(trees))), "")
 
 
 def why_unsteady_as_read(trees: Iterable[Expression], reader: Mapping[str, Any]) -> str:
     """As `why_unsteady`, where it depends on settings: those of the reader that the expressions are evaluated with."""
-    calls = [node for tree in trees for node in tree.walk() if isinstance(node, Call)]
-    return why_of_this_year((pattern for call in calls for pattern in _patterns(call)), reader)
+    return why_of_this_year((pattern for call in calls_of(trees) for pattern in _patterns(call)), reader)
 
 
 def _patterns(call: Call) -> Iterator[str]:

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from pyspark import SparkContext, SparkFiles
 
-from data_skip.source_code import is_place_of_packages
+from data_skip.source_code import is_place_of_packages, spec_of
 
 
 class Installed(NamedTuple):
@@ -73,10 +72,7 @@ def _needed(requirement: str, extras: frozenset[str]) -> tuple[str, frozenset[st
 
 def _lies_installed(package: str) -> bool:
     """Whether a package would be found where packages are installed, and nowhere else."""
-    try:
-        spec = find_spec(package)
-    except Exception:  # a finder may do anything
-        return False
+    spec = spec_of(package)
     if spec is None:
         return False
     places = spec.submodule_search_locations or [spec.origin or ""]

@@ -25,7 +25,7 @@ from typing import Any
 from pyspark import SparkContext
 
 from data_skip.source_code import is_installed, is_of_library, is_of_python, parents, referred, source, whole
-from data_skip.spark.installed import Installed, installed, is_shadowed
+from data_skip.spark.installed import installed, is_shadowed
 from data_skip.spark.pickled import Names, names_of
 from data_skip.spark.workers import is_of_this_environment
 
@@ -104,6 +104,8 @@ class _Named:
 
     def __init__(self, vouched: set[str], same_python: bool = True) -> None:
         self._vouched, self._same_python = vouched, same_python
+        self._context = SparkContext._active_spark_context
+        self._began = 0.0 if self._context is None else self._context.startTime / 1000
         self._met: set[str] = set()
         self.seen: dict[str, str] = {}
         self.unsure: list[str] = []
@@ -132,7 +134,7 @@ class _Named:
             if (all_of := f"all of {vouched}") not in self.seen:
                 self.seen[all_of] = whole(vouched)
             if is_installed(module):
-                self.seen |= _installed(package).code
+                self.seen |= installed(package, self._began).code
                 return ()
             return {*referred(module), *parents(name)} & sys.modules.keys()
         elif is_installed(module):
@@ -150,29 +152,25 @@ class _Named:
             self.unsure.append("what it imports from its own package")
         elif vouched is not None:
             self.unsure.append(f"module {name}, which the driver has not loaded: import it there as well")
-        elif _installed(package).code:
+        elif installed(package, self._began).code:
             self._add_installed(name, package)
         else:
             self.unsure.append(f"module {name}, which is imported as it runs")
 
     def _add_library(self, package: str) -> None:
         self.seen["python"] = python_version()
-        context = SparkContext._active_spark_context
-        if context is not None and package not in sys.builtin_module_names and is_shadowed(package, context):
+        if package not in sys.builtin_module_names and self._is_shadowed(package):
             self.unsure.append(f"module {package}, which workers may find elsewhere than in Python's library")
 
     def _add_installed(self, name: str, package: str) -> None:
-        found = _installed(package)
+        found = installed(package, self._began)
         self.seen |= found.code
-        context = SparkContext._active_spark_context
         if found.why_unsure or not found.code:
             self.unsure.append(f"module {name}, {found.why_unsure or 'of a package without a version'}")
         elif not self._same_python:
             self.unsure.append(f"package {package}, which workers have of another Python than the driver (PYSPARK_PYTHON)")
-        elif context is not None and (found.written() > context.startTime / 1000 or is_shadowed(package, context)):
+        elif self._context is not None and (found.written() > self._began or self._is_shadowed(package)):
             self.unsure.append(f"package {package}, which was installed since Spark began, or workers may find elsewhere")
 
-
-def _installed(package: str) -> Installed:
-    context = SparkContext._active_spark_context
-    return installed(package, 0.0 if context is None else context.startTime / 1000)
+    def _is_shadowed(self, package: str) -> bool:
+        return self._context is not None and is_shadowed(package, self._context)

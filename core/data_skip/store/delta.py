@@ -39,6 +39,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
+from data_skip.store.ages import committed_at, hours_behind, written_before
 from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.guard import MOST_COMMIT, MOST_LOG, is_part, refuse_links, refuse_parts
@@ -57,7 +58,7 @@ from data_skip.store.layout import (
     number_of,
     said,
 )
-from data_skip.store.left_behind import delete_empty_checkpoints, hours_behind, leftovers, old_of, take_back
+from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, take_back
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.snapshot import Snapshot
@@ -215,7 +216,8 @@ class DeltaStore(DeltaReader):
 
     def _vacuum(self) -> None:
         if (table := self._vacuumable()) is not None:
-            self._delete(self._old(table, _SWEPT_HOURS + hours_behind(self._files, table.version()), full=False))
+            behind = hours_behind(committed_at(self._files, table.version()))
+            self._delete(self._old(table, _SWEPT_HOURS + behind, full=False))
 
     def _vacuumable(self) -> DeltaTable | None:
         """The table, if the files that its log calls old are files of the index; None where there is no index."""
@@ -246,9 +248,12 @@ class DeltaStore(DeltaReader):
         def once(_: Commit) -> None:
             if (table := self._vacuumable()) is None:
                 return
-            names = self._old(table, hours if dry_run else hours + hours_behind(self._files, table.version()))
-            if not dry_run:  # what was told to be old is none without a mark: it has come of age since
-                names = old_of(self._files, names, table.version(), hours) if marked else []
+            if dry_run:
+                names = self._old(table, hours)
+            else:  # what was told to be old is none without a mark: it has come of age since
+                moment = committed_at(self._files, table.version())
+                names = self._old(table, hours + hours_behind(moment))
+                names = written_before(self._files, names, moment, hours) if marked else []
                 self._delete(names)
             found.update(dict.fromkeys(names))
             if self._is_local:
@@ -268,12 +273,13 @@ class DeltaStore(DeltaReader):
         return fs.PyFileSystem(DeltaStorageHandler(self.location, self._options))
 
     def _delete(self, names: Sequence[str]) -> None:
-        if not self._is_local:
-            self._place.delete(names)
-            return
-        for name in names:
-            with suppress(FileNotFoundError):  # by now another has deleted it
-                os.unlink(f"{self.location}/{name}")
+        if self._is_local:
+            for name in names:
+                with suppress(FileNotFoundError):  # by now another has deleted it
+                    os.unlink(f"{self.location}/{name}")
+        elif names and not self._place.delete(names):
+            for name in names:  # while which deltalake stops all threads
+                DeltaStorageHandler(self.location, self._options).delete_file(name)
 
     def _old(self, table: DeltaTable, hours: int, full: bool = True) -> list[str]:
         """The names of old files, without the marker that some tools make of a folder on an object store, whose name is none.

@@ -9,48 +9,17 @@ import re
 import stat
 import time
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import timedelta
-from math import ceil
 from tempfile import TemporaryFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import fs
 
 from data_skip.store.guard import LOG, MOST_COMMIT, is_part, refuse_links
 
-_CLOCKS_APART = 60.0  # seconds: less is what asking takes
-_AT_ONCE = 16  # files that are asked for
 _UNFINISHED = re.compile(r"([^#]+\.(parquet|json)|_last_checkpoint)#[0-9]+")  # what deltalake writes, while it does
 _CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.parquet")
 _VERSION = re.compile(r"([0-9]{20})\..+")
-
-
-def hours_behind(files: fs.FileSystem, version: int) -> int:
-    """By how many hours, rounded up, the clock of the store is behind this one's, by which deltalake tells when files were removed.
-
-    By the file of a version that was committed a moment ago, if one was; 0 for less than a minute.
-    """
-    commit = files.get_file_info(f"{LOG}/{version:020}.json")
-    behind = time.time() - commit.mtime.timestamp() if commit.mtime is not None else 0.0
-    return ceil(behind / 3600) if behind > _CLOCKS_APART else 0
-
-
-def old_of(files: fs.FileSystem, names: Iterable[str], version: int, hours: int) -> list[str]:
-    """Those files of an index, that no version of it names, which were written so many hours before a version that was read since.
-
-    By the clock of the store alone. That version was committed after these were written: so by no writer can they be committed any more, be
-    it that it sleeps, or this process did: each commit is the version after the one that was read before its files were written.
-    """
-    commit = files.get_file_info(f"{LOG}/{version:020}.json")
-    if commit.mtime is None:  # of a log that was cleaned up
-        return []
-    limit = commit.mtime - timedelta(hours=hours)
-    with ThreadPoolExecutor(_AT_ONCE) as threads:  # not by one list: deltalake would stop all threads for that
-        found = threads.map(files.get_file_info, names)
-    return [file.path for file in found if file.mtime is not None and file.mtime < limit]
 
 
 def leftovers(location: str, hours: int, dry_run: bool) -> list[str]:

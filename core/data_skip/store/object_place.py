@@ -10,8 +10,6 @@ from concurrent.futures import Future, wait
 from threading import Thread
 from typing import Generic, TypeVar
 
-from deltalake.fs import DeltaStorageHandler
-
 from data_skip.store.clock import now
 from data_skip.store.environment import asks_otherwise, foreign_token
 from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, storage_options
@@ -149,16 +147,12 @@ class ObjectPlace:
         self._seen_at = moment
         return True
 
-    def delete(self, names: Sequence[str]) -> None:
-        """Deletes files below the place: by Hadoop, if it finds the same, since deltalake stops all threads. OSError if that fails."""
-        if not names:
-            return
-        if self._spark is not None and self.options.of_hadoop:
-            self._spark.delete(self._uri, names)
-            return
-        files = DeltaStorageHandler(re.sub(r"^s3[an]://", "s3://", self._uri), dict(self.options))
-        for name in names:
-            files.delete_file(name)
+    def delete(self, names: Sequence[str]) -> bool:
+        """Has Hadoop delete files below the place; False where it may find others there. OSError where one cannot be deleted."""
+        if self._spark is None or not self.options.of_hadoop:
+            return False
+        self._spark.delete(self._uri, names)
+        return True
 
     def _commit_uri(self, version: int) -> str:
         return f"{self._uri}/_delta_log/{version:020}.json"

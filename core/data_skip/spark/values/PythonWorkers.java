@@ -34,7 +34,7 @@ public final class PythonWorkers {
   private final Map subjects = new LinkedHashMap();
   private int rounds;
   private int failures;
-  private boolean answered; // something of those that are asked at once
+  private boolean answered; // something of those that are asked side by side
   private TimeLimit limit;
 
   /** An expression over some attributes, the rows of their values that it is asked of, and its answers. */
@@ -154,7 +154,6 @@ public final class PythonWorkers {
     long bytes = 0;
     Boolean raising = (Boolean) RAISING.get(batches.functions());
     int before = failures;
-    boolean served = answered;
     answered = false;
     for (int place = 0; place < all.size(); place++) {
       if (((Subject) group.get(0)).answers.get(place) != ASKED) continue;
@@ -171,7 +170,6 @@ public final class PythonWorkers {
     }
     find(group, batches, places, session);
     if (!answered && failures > before && (failures >= MOST_FAILURES || limit.isOver())) know(batches, Boolean.FALSE);
-    answered = answered || served;
   }
 
   private static void know(PythonBatches batches, Boolean forNullAlone) {
@@ -204,14 +202,11 @@ public final class PythonWorkers {
         (hasNull(row) ? nulls : others).add(places.get(j));
       }
       if (others.isEmpty() && answered) know(batches, Boolean.TRUE);
+      if (places.size() < 2) return;
+      boolean mixed = !nulls.isEmpty() && !others.isEmpty(); // most raise an error for NULL, if for anything
       int middle = places.size() / 2;
-      if (!nulls.isEmpty() && !others.isEmpty()) { // most raise an error for NULL, if for anything
-        find(group, batches, others, session);
-        find(group, batches, nulls, session);
-      } else if (middle > 0) {
-        find(group, batches, places.subList(0, middle), session);
-        find(group, batches, places.subList(middle, places.size()), session);
-      }
+      find(group, batches, mixed ? others : places.subList(0, middle), session);
+      find(group, batches, mixed ? nulls : places.subList(middle, places.size()), session);
     }
   }
 
