@@ -51,7 +51,7 @@ def test_who_is_gone_holds_nothing() -> None:
 def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
     """Which columns of an index were read."""
     found: list[list[str]] = []
-    read, read_groups = Snapshot._read, RowGroups.read
+    read, read_groups = Snapshot._read_records, RowGroups.read
 
     def noted(self: Snapshot, columns: list[str]) -> Any:
         found.append(columns)
@@ -61,7 +61,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
         found.append([column])
         return read_groups(self, groups, column, fields)
 
-    monkeypatch.setattr(Snapshot, "_read", noted)
+    monkeypatch.setattr(Snapshot, "_read_records", noted)
     monkeypatch.setattr(RowGroups, "read", noted_in_groups)
     yield found
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,15 @@ from pyspark.sql import SparkSession
 from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
 from data_skip.store import versions
+from data_skip.store.file_versions import FileVersions
 from data_skip.store.versions import distinct, packed
 
 KEY = st.tuples(st.sampled_from(["", "a", "b/c", "ä", "\U0001f600/x"]), st.integers(0, 2), st.sampled_from([-1, 0, 1 << 62]))
+
+# One version has one count of rows, if any is known.
+ROW = st.tuples(KEY, st.booleans(), st.none() | st.integers(0, 3), st.none() | st.booleans()).map(
+    lambda row: (row[0], len(row[0][0]) + row[0][1] if row[1] else None, *row[2:])
+)
 
 
 def table(keys: list[tuple[str, int, int]], chunks: int = 1) -> pa.Table:
@@ -45,12 +53,38 @@ def test_what_the_jvm_maps_is_what_was_packed(keys: list[tuple[str, int, int]], 
     data = b"".join(packed(whole, listed))
     (count,) = struct.unpack_from("<q", data)
     assert count == len(keys)
-    sizes, times, starts = np.split(np.frombuffer(data, "<i8", 3 * count + 1, 8), [count, 2 * count])
-    assert list(data[16 + 24 * count : 16 + 25 * count]) == listed.tolist()
-    text = data[16 + 25 * count :]
+    sizes, times, starts = np.split(np.frombuffer(data, "<i8", 3 * count + 1, 16), [count, 2 * count])
+    assert list(data[24 + 24 * count : 24 + 25 * count]) == listed.tolist()
+    text = data[24 + 25 * count :]
     paths = [text[start:end].decode() for start, end in pairwise(starts)]
     assert list(zip(paths, sizes.tolist(), times.tolist(), strict=True)) == keys
     assert starts[-1] == len(text)
+    with NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        again = versions.mapped(file.name)
+    assert again.equals(whole.cast(again.schema))
+
+
+@given(st.lists(ROW, max_size=30), st.lists(ROW, max_size=30), st.lists(ROW, max_size=30))
+def test_rows_that_are_added_say_what_all_rows_say(first: list[Any], second: list[Any], third: list[Any]) -> None:
+    expected = FileVersions.of(rows([*first, *second, *third]))
+    found = FileVersions.of(rows(first)).and_of(rows(second)).and_of(rows(third))
+    for field in fields(FileVersions):
+        ours, theirs = getattr(found, field.name), getattr(expected, field.name)
+        if field.name == "keys":
+            assert ours.to_pylist() == theirs.to_pylist()
+        elif isinstance(theirs, np.ndarray):
+            np.testing.assert_array_equal(ours, theirs)
+        else:
+            assert ours == theirs
+
+
+def rows(said: list[Any]) -> pa.Table:
+    keys = table([key for key, *_ in said])
+    counts, generations, collected = ([row[i] for row in said] for i in (1, 2, 3))
+    keys = keys.append_column("row_count", pa.array(counts, pa.int64()))
+    return keys.append_column("generation", pa.array(generations, pa.int64())).append_column("collected", pa.array(collected, pa.bool_()))
 
 
 def test_a_row_without_a_part_of_its_key_is_refused() -> None:
@@ -70,23 +104,23 @@ def test_the_jvm_maps_more_than_two_billion_bytes(spark: SparkSession, tmp_path:
     """As of some fifteen million files, of whose file only the last ones are written here: what is not takes no room."""
     count, path = 88_000_000, b"folder/last.parquet"
     with (tmp_path / "keys").open("wb") as file:
-        for place, value in {0: count, 8 * count: 7, 16 * count: 8, 8 + 24 * count: len(path)}.items():
+        for place, value in {0: count, 8 + 8 * count: 7, 8 + 16 * count: 8, 16 + 24 * count: len(path)}.items():
             file.seek(place)
             file.write(struct.pack("<q", value))
-        file.seek(16 + 25 * count - 1)
+        file.seek(24 + 25 * count - 1)
         file.write(b"\1" + path)
     assert (tmp_path / "keys").stat().st_size > 1 << 31
     last = mapped(spark, tmp_path / "keys")
     assert (last.size(count - 1), last.modificationTime(count - 1), last.uri(count - 1)) == (7, 8, "file:/lake/folder/last.parquet")
 
 
-def mapped(spark: SparkSession, file: Path) -> Any:
+def mapped(spark: SparkSession, file: Path, base: Any = None) -> Any:
     """KnownFiles of a file; not by `put`: it is kept by nobody."""
     gateway: Any = spark.sparkContext._gateway
     known = load(gateway, "data_skip", SOURCES).getClassLoader().loadClass("data_skip.KnownFiles")
-    kinds, values = gateway.new_array(gateway.jvm.Class, 2), gateway.new_array(gateway.jvm.Object, 2)
-    for i, value in enumerate(["file:/lake", str(file)]):
-        kinds[i], values[i] = gateway.jvm.Class.forName("java.lang.String"), value
+    kinds, values = gateway.new_array(gateway.jvm.Class, 3), gateway.new_array(gateway.jvm.Object, 3)
+    for i, value in enumerate(["file:/lake", str(file), base]):
+        kinds[i], values[i] = known if i == 2 else gateway.jvm.Class.forName("java.lang.String"), value
     constructor = known.getDeclaredConstructor(kinds)
     constructor.setAccessible(True)
     return constructor.newInstance(values)
@@ -95,23 +129,56 @@ def mapped(spark: SparkSession, file: Path) -> Any:
 def test_files_by_their_folders(spark: SparkSession, tmp_path: Path) -> None:
     """As plain Python finds them; their paths take several of the blocks in which the JVM looks through them, one more than a block."""
     random = Random(16)
-    folders = ["", "a/", "a/b/", "d=ä/", "long/" * 14_000]
-    keys = [
-        (f"{random.choice(folders[:4])}{random.choice(['', '', '', '_', '.'])}{i}", random.choice([0, 1, 1, 1]), i) for i in range(20_000)
-    ]
-    keys[10_000] = f"{folders[4]}x", 1, 10_000
+    keys = drawn(random, 20_000)
     listed = np.array([random.random() < 0.9 for _ in keys])
     listed[10_000] = True
     (tmp_path / "keys").write_bytes(b"".join(packed(table(keys), listed)))
-    expected: dict[str, list[int]] = {}
+    filled, alone = by_folder(keys, listed)
+    assert alone and max(map(len, filled)) > 1_000
+    assert [list(places) for places in mapped(spark, tmp_path / "keys").byFolder()] == [*filled, *alone]
+
+
+@pytest.mark.parametrize("gone", [0.0, 0.01, 0.9])
+@pytest.mark.parametrize("back", [0.0, 0.01])
+def test_files_that_are_added_to_those_of_an_earlier_version(spark: SparkSession, tmp_path: Path, gone: float, back: float) -> None:
+    """In their folders, and looked up, as if all were mapped at once; some files are gone since, and some are back."""
+    for seed in range(5):
+        random = Random(seed)
+        keys = drawn(random, 400)
+        first = random.randrange(300, 400)
+        before = np.array([random.random() < 0.9 for _ in keys])
+        listed = np.array([random.random() >= gone if was else random.random() < back for was in before])
+        listed[first:] = before[first:]
+        (tmp_path / "before").write_bytes(b"".join(packed(table(keys[:first]), before[:first])))
+        (tmp_path / "added").write_bytes(b"".join(packed(table(keys), listed, first)))
+        known = mapped(spark, tmp_path / "added", mapped(spark, tmp_path / "before"))
+        filled, alone = by_folder(keys, listed)
+        found = [list(places) for places in known.byFolder()]
+        assert sorted(found) == sorted([*filled, *alone])
+        for i, (path, size, time) in enumerate(keys):
+            assert (known.slot(f"file:/lake/{path}", size, time), known.size(i), known.modificationTime(i)) == (i, size, time)
+            assert known.uri(i) == f"file:/lake/{path}"
+        assert known.slot("file:/lake/a/nothing", 1, 1) == -1
+
+
+def drawn(random: Random, count: int) -> list[tuple[str, int, int]]:
+    folders = ["", "a/", "a/b/", "d=ä/", "long/" * 14_000]
+    keys = [
+        (f"{random.choice(folders[:4])}{random.choice(['', '', '', '_', '.'])}{i}", random.choice([0, 1, 1, 1]), i) for i in range(count)
+    ]
+    keys[count // 2] = f"{folders[4]}x", 1, count // 2
+    return keys
+
+
+def by_folder(keys: list[tuple[str, int, int]], listed: Any) -> tuple[list[list[int]], list[list[int]]]:
+    """The places of the files of each folder that has some with rows, and of each other one that of a file."""
+    filled: dict[str, list[int]] = {}
     empty: dict[str, int] = {}
     for i, (path, size, _) in enumerate(keys):
         folder, name = path[: path.rfind("/") + 1], path[path.rfind("/") + 1 :]
         place = path if name[0] in "_." else folder
         if listed[i] and size:
-            expected.setdefault(place, []).append(i)
+            filled.setdefault(place, []).append(i)
         elif listed[i]:
             empty.setdefault(place, i)
-    alone = [[i] for place, i in empty.items() if place not in expected]
-    assert alone and max(map(len, expected.values())) > 1_000
-    assert [list(places) for places in mapped(spark, tmp_path / "keys").byFolder()] == [*expected.values(), *alone]
+    return [*filled.values()], [[i] for place, i in empty.items() if place not in filled]

@@ -40,8 +40,8 @@ def other_version(path: Path, rows: pa.Table) -> None:
 OLD, NEW = pa.table({"i": pa.array([*range(9)], pa.int32())}), pa.table({"i": pa.array([100], pa.int32())})
 _HASH, _SIZE, _TIME = (
     "size * 31 + modificationTime",
-    "sizes.getLong(8 * slot) == size && ",
-    " && times.getLong(8 * slot) == modificationTime",
+    "size(slot) == size && ",
+    "modificationTime(slot) == modificationTime && ",
 )
 JAVA: list[tuple[str, str, list[tuple[str, str]], Callable[[Path, pa.Table], None], bool]] = [
     (

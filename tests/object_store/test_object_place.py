@@ -253,14 +253,14 @@ def test_records_are_waited_for_until_a_moment(spark: Spark, monkeypatch: pytest
     append(store, "a")
     found = store.snapshot()
     assert found is not None
-    answering, read, reads = threading.Event(), found._read, []
+    answering, read, reads = threading.Event(), found._read_records, []
 
-    def late(columns: list[str]) -> pa.Table:
+    def late(columns: list[str]) -> dict[str, pa.StructArray]:
         reads.append(threading.current_thread())
         answering.wait(60)
         return read(columns)
 
-    monkeypatch.setattr(found, "_read", late)
+    monkeypatch.setattr(found, "_read_records", late)
     for wait in (0.2, 60.0):
         with pytest.raises(StoreError, match="have not come in the time in which files are chosen"):
             found.records(["min_max__x"], 1 << 20, time.perf_counter() + wait)

@@ -191,7 +191,7 @@ def test_local_files_are_waited_for_until_a_moment(store: DeltaStore, monkeypatc
     looked, read = guard.Guard.look, DeltaStore.snapshot(store)
     assert read is not None
     monkeypatch.setattr(guard.Guard, "look", lambda *said: answering.wait(60) and looked(*said))
-    monkeypatch.setattr(read, "_rows", lambda columns: answering.wait(60) and type(read)._rows(read, columns))
+    monkeypatch.setattr(read, "_rows", lambda *asked: answering.wait(60) and type(read)._rows(read, *asked))
     start = time.perf_counter()
     assert store.snapshot(until=start) is read  # nothing is looked at, so nobody waits
     with pytest.raises(StoreError, match="in the time in which files are chosen"):
@@ -204,19 +204,15 @@ def test_local_files_are_waited_for_until_a_moment(store: DeltaStore, monkeypatc
     assert len(read.records(["x"])["x"]) == 3
 
 
-def test_keys_are_waited_for_until_a_moment(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The JVM keeps those of so many tables; who asks for more of them read them for as long as it took."""
-    found, answering = store.snapshot(), threading.Event()
+def test_keys_are_not_read_again(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The JVM keeps those of so many tables; it is handed them once more, when the store may answer no more."""
+    found = store.snapshot()
     assert found is not None
-    first = b"".join(map(bytes, found.packed(0.0)))
-    rows = found._rows
-    monkeypatch.setattr(found, "_rows", lambda columns: answering.wait(60) and rows(columns))
-    start = time.perf_counter()
-    with pytest.raises(StoreError, match="have not come in the time"):
-        found.packed(start + 0.1)
-    assert time.perf_counter() - start < 30
-    answering.set()
-    assert b"".join(map(bytes, found.packed())) == first
+    monkeypatch.setattr(found, "_rows", None)
+    handed = [found.hand_over(lambda file, mapped_as: (mapped_as, Path(file).read_bytes())) for _ in range(2)]
+    assert handed[1] == (found.id, handed[1][1]) and handed[0][0] == ""
+    again = found.hand_over(lambda file, mapped_as: None if mapped_as else Path(file).read_bytes())
+    assert again == handed[0][1]
 
 
 class Host(BaseHTTPRequestHandler):

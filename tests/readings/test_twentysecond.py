@@ -160,22 +160,22 @@ def test_records_that_failed_too_late_are_asked_for_again() -> None:
     snapshot = Snapshot.__new__(Snapshot)
     snapshot.location = "s3://bucket/a"
     snapshot._lock, snapshot._asking = threading.Lock(), threading.Lock()
-    snapshot._records, snapshot._asked, snapshot._place_of_row = {}, {}, None
-    snapshot._sizes, snapshot.count = {}, 1
+    snapshot._records, snapshot._asked, snapshot._sizes = {}, {}, {}
     slow = threading.Event()
 
-    def fails(columns: list[str]) -> pa.Table:
+    def fails(columns: list[str]) -> dict[str, pa.StructArray]:
         slow.wait()
         raise StoreError("the store did not answer")
 
-    found = pa.table({"x": pa.array([{"min": 1}])})
-    snapshot._read = fails  # type: ignore[method-assign]
+    found = {"x": pa.array([{"min": 1}])}
+    snapshot._begun = {}
+    snapshot._read_records = fails  # type: ignore[method-assign]
     with pytest.raises(StoreError, match="have not come in the time"):
         snapshot.records(["x"], until=time.perf_counter())
     slow.set()
     while snapshot._asked:
         time.sleep(0.001)
-    snapshot._read = lambda columns: found  # type: ignore[method-assign]
+    snapshot._read_records = lambda columns: found  # type: ignore[method-assign]
     assert snapshot.records(["x"], until=time.perf_counter() + 10)["x"].to_pylist() == [{"min": 1}]
     assert not snapshot._asked
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
-import os
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from functools import cached_property
-from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import Any
 
@@ -76,12 +72,11 @@ class Listing:
         """Their size."""
         return int(self._told["bytes"] if self._told else self.java.bytes())
 
-    def present(self, snapshot: Snapshot, root: str, until: float = math.inf) -> ListedVersions:
-        """Which file versions of an index's snapshot, of the table at this root, are listed. until: as of Snapshot.records."""
+    def present(self, snapshot: Snapshot, root: str) -> ListedVersions:
+        """Which file versions of an index's snapshot, of the table at this root, are listed."""
         bits = self._told.get("present", {}).get(snapshot.id) or self.java.present(snapshot.id)
         if bits is None:
-            with packed(snapshot, until) as keys:
-                bits = self.java.present(snapshot.id, root, keys)
+            bits = snapshot.hand_over(lambda file, mapped_as: self.java.present(snapshot.id, root, file, mapped_as))
         return ListedVersions(self.java, snapshot.id, _flags(bits, snapshot.count) & snapshot.recorded)
 
     def partition_values(self, column: Column) -> list[Any]:
@@ -145,20 +140,6 @@ class ListedVersions:
             return versions
         changed = self._listing.skip(self._snapshot, _bits(versions))
         return versions & ~_flags(changed, len(versions))
-
-
-@contextmanager
-def packed(snapshot: Snapshot, until: float = math.inf) -> Iterator[str]:
-    """Within, a file of the keys of a snapshot, for the JVM to map: what is mapped stays when its name is gone. until: as above."""
-    keys = snapshot.packed(until)
-    with NamedTemporaryFile(prefix="data-skip-", delete=False) as file:
-        try:
-            file.writelines(keys)
-            file.flush()
-            yield file.name
-        finally:
-            with suppress(OSError):  # as where the name of what is mapped cannot be removed
-                os.unlink(file.name)
 
 
 def _bits(flags: Mask) -> bytes:

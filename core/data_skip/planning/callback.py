@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from data_skip.building.index_report import IndexReport
 from data_skip.errors import DataSkipError
-from data_skip.files.listing import Listing, packed
+from data_skip.files.listing import Listing
 from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
 from data_skip.planning.decide import Find, judge, leave, represent, take_away
@@ -153,8 +153,7 @@ def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:
     if snapshot is None or (why := _why_no_listing(snapshot)):
         return "\nit was deleted" if snapshot is None else f"\n{why}"
     if not java.knows(snapshot.id):
-        with packed(snapshot) as keys:
-            java.know(snapshot.id, keys)
+        snapshot.hand_over(lambda file, mapped_as: java.know(snapshot.id, file, mapped_as) or None)
     return f"{snapshot.id}\n{snapshot.version}"
 
 

@@ -173,7 +173,7 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
     clauses = [leaf.clause for leaf in decision.leaves] + [decision.clause]
     used = {field.index for clause in clauses for field in clause.fields()}
     partitions = {name: index for name, index in partition_values(listing.scan.predicate).items() if name in used}
-    listed = listing.present(snapshot, root, deadline.end)
+    listed = listing.present(snapshot, root)
     most_bytes = int(listing.scan.description["records_bytes"])
     stored = used - partitions.keys()
     fitting = snapshot.fitting(stored, most_bytes, deadline.end)

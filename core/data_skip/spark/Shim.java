@@ -41,7 +41,7 @@ public final class Shim {
 
   /** How many snapshots of indexes the JVM keeps. */
   public int snapshots() {
-    return KnownFiles.count();
+    return KnownFiles.kept();
   }
 
   public void uninstall(org.apache.spark.sql.classic.SparkSession session) {

@@ -29,7 +29,7 @@ SOURCES = tuple(
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
-        ("files", "StorageSettings FilesNow KnownFiles Freshness ListedFiles EvaluationJob Listing ChosenFiles ExplainedPath"),
+        ("files", "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing ChosenFiles ExplainedPath"),
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
         ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),

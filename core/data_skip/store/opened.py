@@ -170,7 +170,7 @@ class DeltaReader:
             table, files = self._looked_at()  # no increment of what was open: it may be that of another table, made anew at the same place
             self._check(table)
             found = last if last is not None and last.said == said(table) else None
-            found = found or Snapshot(table, self.location, self._shown, place.options)
+            found = found or Snapshot(table, self.location, self._shown, place.options, last)
         except TableNotFoundError as error:
             if not local:
                 place.seen_empty()

@@ -17,7 +17,7 @@ from data_skip.store.versions import Places
 Flags = npt.NDArray[np.bool_]
 Fields = Mapping[str, Sequence[str]]  # of the records of each index
 LEAST_PART = 1 << 24  # bytes: to read less at a time takes longer, and spares nothing that counts
-_MOST_BYTES = 1 << 30  # of records in one array: Arrow's usual lists, text and bytes end at 2 GB
+MOST_AT_ONCE = 1 << 30  # of records in one array: Arrow's usual lists, text and bytes end at 2 GB
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def merged(rows: pa.ChunkedArray, chosen: Places | None, places: Places | None, 
 
 def joined(rows: pa.ChunkedArray) -> pa.Array:
     """All values as one array."""
-    if rows.nbytes > _MOST_BYTES:
+    if rows.nbytes > MOST_AT_ONCE:
         rows = rows.cast(_with_long_offsets(rows.type))
     return pa.concat_arrays(rows.chunks) if rows.num_chunks else pa.array([], rows.type)
 

@@ -20,13 +20,16 @@ _OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
 _MOST_NUMBER = 1 << 62  # of a size, and of a generation
 
 
-def refuse_values(keys: pa.Table, generations: npt.NDArray[np.int64]) -> None:
-    """ValueError for file versions that no table has: outside of its root, or of sizes and generations that do not add up."""
-    paths, sizes = keys["path"], keys["size"].to_numpy()
+def refuse_paths(paths: pa.ChunkedArray) -> None:
+    """ValueError for a path outside of the root of a table."""
     if any(map(_may_lead_outside, paths.chunks)):  # a first look, which takes a tenth of the second
         outside = paths.filter(pc.match_substring_regex(paths, _OUTSIDE))
         if len(outside):
             raise ValueError(f"it has a record of {outside[0].as_py()!r}, which is no path below the root of a table")
+
+
+def refuse_numbers(sizes: npt.NDArray[np.int64], generations: npt.NDArray[np.int64]) -> None:
+    """ValueError for sizes and generations of file versions that do not add up."""
     if len(sizes) and (sizes.min() < 0 or sizes.sum(dtype=float) > _MOST_NUMBER):
         raise ValueError(f"it has a record of a file of {sizes.min():,} to {sizes.max():,} bytes")
     if len(generations) and (generations.min() < 0 or generations.max() > _MOST_NUMBER):

@@ -3,7 +3,6 @@ package data_skip;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.IntBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.OpenOption;
@@ -27,9 +26,8 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
  * files up, and only bits cross. They are kept as long as Spark runs: mapped from a file, with no object a file, and some ten bytes of a table
  * to look them up.
  */
-public final class KnownFiles {
+public final class KnownFiles implements Folders.Versions {
   private static final int KEPT = 16;
-  private static final int BLOCK = 1 << 16; // bytes
   private static final int FEW = 10000; // files: what is said of them takes less than asking for it
   private static final Map SNAPSHOTS = Collections.synchronizedMap(new Recent(KEPT));
 
@@ -39,13 +37,16 @@ public final class KnownFiles {
   private static SparkContext running;
 
   private final String root;
-  private final int count;
-  private final ByteBuffer sizes;
+  private final KnownFiles base; // of an earlier version of the index, with the first of these file versions; null where all are here
+  private final int first; // the number of those
+  private final int count; // of all
+  private final ByteBuffer sizes; // these and the following without those of `base`
   private final ByteBuffer times;
   private final ByteBuffer starts; // of each path, and the end of the last
-  private final ByteBuffer listed;
+  private final ByteBuffer listed; // of all
   private final ByteBuffer paths;
-  private int[] table; // places in the snapshot, each plus one, by the hash of the file version; made when one is looked up
+  private int[] table; // places here, each plus one, by the hash of the file version; made when one is looked up
+  private volatile int[][] folders; // as byFolder gives them
 
   private static final class Recent extends LinkedHashMap {
     private final int most;
@@ -60,18 +61,23 @@ public final class KnownFiles {
     }
   }
 
-  /** `file`: as Python's store/versions.py packs them. */
-  private KnownFiles(String root, String file) throws IOException {
+  /** `file`: as Python's store/versions.py packs them. IllegalArgumentException where `base` has others than the first of them. */
+  private KnownFiles(String root, String file, KnownFiles base) throws IOException {
     this.root = root + "/";
+    this.base = base;
     FileChannel channel = FileChannel.open(Paths.get(file, new String[0]), new OpenOption[] {StandardOpenOption.READ});
     try {
-      count = Math.toIntExact(mapped(channel, 0, 8).getLong(0));
-      long longs = 8L * count;
-      sizes = mapped(channel, 8, longs);
-      times = mapped(channel, 8 + longs, longs);
-      starts = mapped(channel, 8 + 2 * longs, longs + 8);
-      listed = mapped(channel, 16 + 3 * longs, count);
-      paths = mapped(channel, 16 + 3 * longs + count, starts.getLong(8 * count));
+      ByteBuffer counts = mapped(channel, 0, 16);
+      int own = Math.toIntExact(counts.getLong(0));
+      first = Math.toIntExact(counts.getLong(8));
+      if (first != (base == null ? 0 : base.count)) throw new IllegalArgumentException(first + " file versions are known before");
+      count = Math.addExact(first, own);
+      long longs = 8L * own;
+      sizes = mapped(channel, 16, longs);
+      times = mapped(channel, 16 + longs, longs);
+      starts = mapped(channel, 16 + 2 * longs, longs + 8);
+      listed = mapped(channel, 24 + 3 * longs, count);
+      paths = mapped(channel, 24 + 3 * longs + count, starts.getLong(8 * own));
     } finally {
       channel.close();
     }
@@ -121,7 +127,7 @@ public final class KnownFiles {
   }
 
   /** How many snapshots are kept. */
-  public static int count() {
+  public static int kept() {
     return SNAPSHOTS.size();
   }
 
@@ -143,8 +149,11 @@ public final class KnownFiles {
     return found;
   }
 
-  public static KnownFiles put(String snapshot, String root, String file) throws IOException {
-    KnownFiles known = new KnownFiles(root, file);
+  /** after: the snapshot in which the file versions before those in the file are; "" where there are none. Null where it is not known here. */
+  public static KnownFiles put(String snapshot, String root, String file, String after) throws IOException {
+    KnownFiles before = after.isEmpty() ? null : get(after);
+    if (before == null && !after.isEmpty()) return null;
+    KnownFiles known = new KnownFiles(root, file, before == null || before.base == null ? before : before.base);
     SNAPSHOTS.put(snapshot, known);
     return known;
   }
@@ -153,21 +162,25 @@ public final class KnownFiles {
   public int slot(String path, long size, long modificationTime) {
     if (!path.startsWith(root)) return -1;
     byte[] relative = path.substring(root.length()).getBytes(StandardCharsets.UTF_8);
+    int found = base == null ? -1 : base.slot(relative, size, modificationTime);
+    return found >= 0 ? found : slot(relative, size, modificationTime);
+  }
+
+  private int slot(byte[] relative, long size, long modificationTime) {
     int[] table = table();
     for (int at = hash(relative, size, modificationTime) & (table.length - 1); table[at] != 0; at = (at + 1) & (table.length - 1)) {
-      int slot = table[at] - 1;
-      boolean same = sizes.getLong(8 * slot) == size && times.getLong(8 * slot) == modificationTime;
-      if (same && Arrays.equals(path(slot), relative)) return slot;
+      int slot = first + table[at] - 1;
+      if (size(slot) == size && modificationTime(slot) == modificationTime && Arrays.equals(path(slot), relative)) return slot;
     }
     return -1;
   }
 
   public long size(int slot) {
-    return sizes.getLong(8 * slot);
+    return slot < first ? base.size(slot) : sizes.getLong(8 * (slot - first));
   }
 
   public long modificationTime(int slot) {
-    return times.getLong(8 * slot);
+    return slot < first ? base.modificationTime(slot) : times.getLong(8 * (slot - first));
   }
 
   /** As `_metadata.file_path` has it. */
@@ -180,60 +193,29 @@ public final class KnownFiles {
    * that it is no data has a row of its own, so that Spark tells whether it is.
    */
   public int[][] byFolder() {
-    Map folders = new LinkedHashMap(); // by its path, the places of its files
-    Map empty = new LinkedHashMap(); // by its path, a place: Spark reads no empty files, but takes the types of partitions from their folders
-    IntBuffer inside = null;
-    byte[] folder = null; // of the last file
-    byte[] block = new byte[0]; // some of the paths: a buffer gives single bytes slowly
-    int blockStart = 0;
-    int blockEnd = 0;
-    for (int slot = 0; slot < count; slot++) {
-      if (listed.get(slot) == 0) continue;
-      if (start(slot + 1) > blockEnd) {
-        blockStart = start(slot);
-        blockEnd = Math.max(start(slot + 1), Math.min(blockStart + BLOCK, start(count)));
-        block = bytes(blockStart, blockEnd);
-      }
-      int start = start(slot) - blockStart;
-      int stop = start(slot + 1) - blockStart;
-      int end = stop;
-      while (end > start && block[end - 1] != '/') end--;
-      if (end < stop && (block[end] == '_' || block[end] == '.')) end = stop;
-      if (size(slot) == 0) {
-        empty.putIfAbsent(ByteBuffer.wrap(Arrays.copyOfRange(block, start, end)), new Integer(slot));
-        continue;
-      }
-      if (folder == null || !Arrays.equals(folder, 0, folder.length, block, start, end)) {
-        folder = Arrays.copyOfRange(block, start, end);
-        inside = (IntBuffer) folders.get(ByteBuffer.wrap(folder));
-      }
-      if (inside == null || !inside.hasRemaining()) folders.put(ByteBuffer.wrap(folder), inside = larger(inside));
-      inside.put(slot);
+    if (folders == null) {
+      Folders before = base == null ? new Folders(this) : Folders.of(base.byFolder(), base, this);
+      folders = (before == null ? new Folders(this).with(base, 0) : before).with(this, first).all();
     }
-    empty.keySet().removeAll(folders.keySet());
-    int[][] result = new int[folders.size() + empty.size()][];
-    java.util.Iterator all = folders.values().iterator();
-    java.util.Iterator others = empty.values().iterator();
-    for (int i = 0; i < result.length; i++) {
-      IntBuffer filled = all.hasNext() ? (IntBuffer) all.next() : null;
-      result[i] = filled == null ? new int[] {((Integer) others.next()).intValue()} : Arrays.copyOf(filled.array(), filled.position());
-    }
-    return result;
+    return folders;
   }
 
-  private static IntBuffer larger(IntBuffer full) {
-    IntBuffer result = IntBuffer.allocate(full == null ? 4 : 2 * full.capacity());
-    if (full != null) result.put(full.array());
-    return result;
+  /** How many file versions there are. */
+  public int count() {
+    return count;
+  }
+
+  public boolean isListed(int slot) {
+    return listed.get(slot) != 0;
   }
 
   private synchronized int[] table() {
     if (table != null) return table;
-    int[] made = new int[Integer.highestOneBit(Math.max(count, 1)) * 4]; // at most half of it is taken
-    for (int slot = 0; slot < count; slot++) {
-      int at = hash(path(slot), sizes.getLong(8 * slot), times.getLong(8 * slot)) & (made.length - 1);
+    int[] made = new int[Integer.highestOneBit(Math.max(count - first, 1)) * 4]; // at most half of it is taken
+    for (int slot = first; slot < count; slot++) {
+      int at = hash(path(slot), size(slot), modificationTime(slot)) & (made.length - 1);
       while (made[at] != 0) at = (at + 1) & (made.length - 1);
-      made[at] = slot + 1;
+      made[at] = slot - first + 1;
     }
     return table = made;
   }
@@ -243,15 +225,15 @@ public final class KnownFiles {
     return Murmur3_x86_32.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET, path.length, seed);
   }
 
-  private int start(int slot) {
-    return (int) starts.getLong(8 * slot);
+  public int start(int slot) {
+    return (int) starts.getLong(8 * (slot - first));
   }
 
-  private byte[] path(int slot) {
-    return bytes(start(slot), start(slot + 1));
+  public byte[] path(int slot) {
+    return slot < first ? base.path(slot) : bytes(start(slot), start(slot + 1));
   }
 
-  private byte[] bytes(int start, int end) {
+  public byte[] bytes(int start, int end) {
     byte[] found = new byte[end - start];
     paths.get(start, found); // by position: any thread may ask
     return found;

@@ -109,9 +109,10 @@ public final class Listing {
     return known == null ? null : present(snapshot, known);
   }
 
-  /** As `present`, of a snapshot whose file versions are in a file. */
-  public String present(String snapshot, String root, String versions) throws java.io.IOException {
-    return present(snapshot, KnownFiles.put(snapshot, root, versions));
+  /** As `present`, of a snapshot whose file versions are in a file. after: as of KnownFiles.put. */
+  public String present(String snapshot, String root, String versions, String after) throws java.io.IOException {
+    KnownFiles known = KnownFiles.put(snapshot, root, versions, after);
+    return known == null ? null : present(snapshot, known);
   }
 
   /** What `present` says of the last snapshot of a table, by that snapshot; nothing where none is known here, or one of very many files. */

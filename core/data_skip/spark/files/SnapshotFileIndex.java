@@ -105,8 +105,9 @@ public final class SnapshotFileIndex implements FileIndex {
     return KnownFiles.get(snapshot) != null;
   }
 
-  public void know(String snapshot, String file) throws IOException {
-    KnownFiles.put(snapshot, table.uri, file);
+  /** Whether the files of a snapshot are known now, which are in a file. after: as of KnownFiles.put. */
+  public boolean know(String snapshot, String file, String after) throws IOException {
+    return KnownFiles.put(snapshot, table.uri, file, after) != null;
   }
 
   private SnapshotVersion current(scala.Option schema) {
