@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import re
 import sys
 import sysconfig
@@ -130,21 +131,53 @@ def referred(module: ModuleType) -> set[str]:
     return {*map(module_of, list(has)), *imported}
 
 
-def source(module: ModuleType) -> str:
-    """A digest of the source of a module as it lies there; that of nothing where it has none."""
-    return _source(module).digest
-
-
 def whole(name: str) -> str:
-    """A digest of all source of a loaded module, or of a package and what is below it; of one in an archive, of that."""
-    module = sys.modules[name]
-    files = [archive] if (archive := _archive(module)).is_file() else []
-    for folder in map(Path, list(_attribute(module, "__path__") or ())):
-        files += sorted(file for file in folder.rglob("*.py") if file.is_file())
-    digest = hashlib.sha256(source(module).encode())
-    for file in files:
+    """A digest of all source of a module, or of a package and what is below it; of one in an archive, of that. It need not be loaded."""
+    digest = hashlib.sha256()
+    for file in _files(name):
         digest.update(f"{file.name} {_digest_of(str(file), *_state(file))}".encode())
     return digest.hexdigest()
+
+
+def imported_by(name: str) -> set[str]:
+    """The names of modules that a module, or one of a package, may import as it is loaded; of one in an archive, those that are loaded."""
+    found: set[str] = set()
+    for file in _files(name):
+        if file.suffix == ".py":
+            found |= _of_file(str(file), *_state(file)).imported_by(_package_of(file, name))
+        else:
+            inside = [module for other, module in [*sys.modules.items()] if other == name or other.startswith(f"{name}.")]
+            for module in inside:
+                found |= _source(module).imported_by(_attribute(module, "__package__") or "")
+    return {other for other in found if other != name and not other.startswith(f"{name}.")}
+
+
+def _package_of(file: Path, name: str) -> str:
+    """That of a file of a module, or below a package of this name."""
+    spec = spec_of(name)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if file.is_relative_to(place):
+            return ".".join((name, *file.parent.relative_to(place).parts))
+    return name.rpartition(".")[0]
+
+
+def _files(name: str) -> list[Path]:
+    """Those of the source of a module, or of a package and what is below it; the archive, where they lie in one."""
+    spec = spec_of(name)
+    if spec is None:
+        return []
+    archive = Path(str(getattr(spec.loader, "archive", "")))
+    if archive.is_file():
+        return [archive]
+    own = [] if spec.origin is None or spec.submodule_search_locations is not None else [Path(spec.origin)]
+    below = (
+        Path(folder, file)
+        for place in spec.submodule_search_locations or ()
+        for folder, _, files_there in os.walk(place)  # a hundred thousand files of data cost a look at their names
+        for file in files_there
+        if file.endswith(".py")
+    )
+    return [*own, *sorted(file for file in below if file.is_file())]
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,15 @@ from typing import Any
 import pyarrow as pa
 import pyspark.sql.functions as F
 import pytest
-from pyspark import cloudpickle
+from pyspark import SparkContext, cloudpickle
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
 from data_skip import DataSkipError, ValueList
 from data_skip.spark import installed, python_code
 from data_skip.spark.pickled import Names
+from data_skip.spark.python_code import Given
+from data_skip.spark.workers import Worker, worker_of
 from log_skip.extractors import Distinct, extractors
 from tests.support import Lake, files_read
 
@@ -33,10 +35,27 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "site-packages"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
+    workers_look_in(str(folder), monkeypatch)
     yield folder
     forget()
     for name in [name for name in sys.modules if name.startswith("reading_")]:
         del sys.modules[name]
+
+
+def workers_look_in(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where it is on the path of each Python of this machine."""
+
+    def found(executable: str, context: SparkContext | None) -> Worker | None:
+        worker = worker_of(executable, context)
+        return None if worker is None else worker._replace(path=(*worker.path, folder))
+
+    monkeypatch.setattr(python_code, "worker_of", found)
+
+
+def told(*modules: str) -> dict[str, str]:
+    context = SparkContext._active_spark_context
+    named = python_code._Named(set(), python_code.worker_of(sys.executable, context), context)
+    return python_code._told(Names(("", ""), frozenset(modules), *[frozenset[Any]()] * 3, False), named)
 
 
 def forget() -> None:
@@ -109,10 +128,9 @@ def test_a_module_without_a_file(lake: Lake, packages: Path) -> None:
     """That of a namespace, and one that a package makes."""
     install(packages, "reading-spaced", "1.0", "reading_spaced/sub.py")
     importlib.import_module("reading_spaced.sub")
-    assert "unsure" not in python_code._told(Names(("", ""), frozenset({"reading_spaced"}), *[frozenset[Any]()] * 3, False), set(), True)
+    assert "unsure" not in told("reading_spaced")
     sys.modules["reading_spaced.made"] = ModuleType("reading_spaced.made")
-    names = Names(("", ""), frozenset({"reading_spaced.made"}), *[frozenset[Any]()] * 3, False)
-    assert "unsure" not in python_code._told(names, set(), True)
+    assert "unsure" not in told("reading_spaced.made")
 
 
 def test_code_of_many_names() -> None:
@@ -128,8 +146,9 @@ def test_a_vectorised_function_that_names_nothing() -> None:
     found: dict[str, Any] = {"__name__": "__main__"}
     exec("def f(s): return s.map({'a': 'x'}).astype(str)", found)
     command = bytes(CloudPickleSerializer().dumps((found["f"], StringType())))
-    assert python_code.code_of(command) == {} and "named" in python_code.code_of(command, vectorised=True)
-    assert python_code.code_of(command, executable="./python", vectorised=True)["unsure"].startswith("package pandas, which workers have")
+    vectors = Given(vectors=True)
+    assert python_code.code_of(command)["named"] != python_code.code_of(command, given=vectors)["named"]
+    assert python_code.code_of(command, executable="./python", given=vectors)["unsure"].startswith("package pandas, which workers have")
 
 
 def test_packages_of_another_python(tmp_path: Path) -> None:
@@ -140,12 +159,12 @@ def test_packages_of_another_python(tmp_path: Path) -> None:
     assert "unsure" not in python_code.code_of(command, "", sys.executable)
     link, another = tmp_path / "python", tmp_path / "another"
     link.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')  # as pyenv has it
-    another.write_text("#!/bin/sh\necho /usr 3.11.2\n")
+    another.write_text("#!/bin/sh\nexit 1\n")
     for made in (link, another):
         made.chmod(0o755)
     assert "unsure" not in python_code.code_of(command, "", str(link))
     for other in (str(another), "./environment/bin/python"):
-        assert python_code.code_of(command, "", other)["unsure"].startswith("package pyarrow, which workers have of another Python")
+        assert python_code.code_of(command, "", other)["unsure"].startswith("package pyarrow, which workers have of a Python that cannot")
         assert "unsure" not in python_code.code_of(command, "pyarrow", other)
 
 
@@ -197,10 +216,12 @@ def test_all_of_a_package_that_is_vouched_for(tmp_path: Path, monkeypatch: pytes
     for i in range(1_200):
         importlib.import_module(f"reading_whole.link_{i}")
     command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_whole.named").found, StringType())))
+    python_code._all_of.cache_clear()  # the other one's, of a moment ago
     try:
         before = python_code.code_of(command, "reading_whole")
         assert before.keys() == {"named"} and python_code.code_of(command, "reading_whole") == before
         (package / "other.py").write_text("def found(x): return x + 1\n")
+        python_code._all_of.cache_clear()
         if zipped:
             shutil.make_archive(str(tmp_path / "zipped"), "zip", tmp_path, "reading_whole")
         assert python_code.code_of(command, "reading_whole")["named"] != before["named"]

@@ -15,6 +15,7 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
 from data_skip import DataSkipError, MinMax, ValueList
+from data_skip.spark import python_code
 from data_skip.spark.python_code import NAMED, UNSURE, VOUCHED, code_of
 from log_skip.extractors import Distinct, extractors
 from tests.support import Lake, files_read
@@ -102,11 +103,13 @@ def test_the_code_of_modules_belongs_to_a_function(tmp_path: Path, monkeypatch: 
     assert before and UNSURE not in code_of(command, vouched)
     assert named_code(pickled(colours.colour), vouched) == before
     (tmp_path / "reading_helpers.py").write_text("def helped(name): return name.upper()\n")
+    python_code._all_of.cache_clear()
     assert pickled(colours.colour) == command, "pickled by name"
     assert named_code(command, vouched) != before
     assert code_of(command)[UNSURE] == "module reading_colours"
     assert code_of(command, "reading_colours")[UNSURE] == "module reading_helpers"
-    assert named_code(pickled(eval("lambda name: name", {"__name__": "__main__"}))) == "", "what is pickled with its code names none"
+    first, second = (named_code(pickled(eval(f"lambda name: {code}", {"__name__": "__main__"}))) for code in ("name", "len(name)"))
+    assert first == second, "what is pickled with its code names the Python alone that runs it"
 
 
 def test_extractors_say_themselves_which_version_they_are() -> None:
@@ -133,6 +136,7 @@ def test_an_index_over_a_function_that_was_edited_is_not_used(lake: Lake, tmp_pa
         frame = lake.view()
         lake.check("edited(name) = 'z'", read=["z"])
         path.write_text("def edited(name): return 'z'\n")
+        python_code._all_of.cache_clear()
         lake.spark.udf.register("edited", F.udf(module.edited, "string"))
         assert files_read(lake.skipping, frame.where("edited(name) = 'z'"), lake.folder) == {"y", "z"}
     finally:

@@ -6,16 +6,15 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.machinery import PathFinder
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 from typing import NamedTuple
 
-from pyspark import SparkContext, SparkFiles
-
-from data_skip.source_code import is_place_of_packages, spec_of
+from data_skip.source_code import is_place_of_packages, parents, spec_of
+from data_skip.spark.workers import Worker
 
 
 class Installed(NamedTuple):
@@ -91,11 +90,30 @@ def _held(found: Distribution) -> str:
     return f"{found.version} {hashlib.sha256(chr(10).join(held).encode()).hexdigest()}"
 
 
-def is_shadowed(package: str, context: SparkContext) -> bool:
-    """Whether workers may find a package elsewhere, before they look where the driver has it: in what was shipped, or where they run."""
-    if context.getConf().get("spark.executorEnv.PYTHONPATH", ""):
+def is_elsewhere(name: str, path: Sequence[str]) -> bool:
+    """Whether who looks for modules at some places, in this order, finds another one by a name than the driver, or none."""
+    places, here = list(path), None
+    while spec_of(name) is None and "." in name:  # what its package makes
+        name = name.rpartition(".")[0]
+    for part in (*parents(name), name):
+        found, here = PathFinder.find_spec(part, places), spec_of(part)
+        if found is None or here is None:
+            return True
+        if found.origin is not None:  # no namespace, whose parts are looked for one by one
+            return not _is_same(found.origin, here.origin)
+        places = list(found.submodule_search_locations or ())
+    others = (here.submodule_search_locations if here else None) or ()
+    return {*map(os.path.realpath, places)} != {*map(os.path.realpath, others)}
+
+
+def _is_same(file: str, other: str | None) -> bool:
+    return other is not None and (file == other or os.path.realpath(file) == os.path.realpath(other))
+
+
+def is_of_library_of(package: str, worker: Worker) -> bool:
+    """Whether a worker finds a package, or module, in Python's own library."""
+    if BuiltinImporter.find_spec(package) or FrozenImporter.find_spec(package):  # who are asked first
         return True
-    root = SparkFiles.getRootDirectory()
-    shipped = [root, *(f"{root}/{name}" for name in context._python_includes or ())]
-    found = PathFinder.find_spec(package, [*shipped, os.getcwd()])
-    return found is not None and found.loader is not None  # not a mere folder of that name, before which any package goes
+    found = PathFinder.find_spec(package, worker.path)
+    origin = None if found is None else found.origin
+    return origin is not None and origin.startswith(worker.library) and not is_place_of_packages(origin)

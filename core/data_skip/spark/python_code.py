@@ -16,18 +16,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import sys
+import time
 from collections.abc import Iterable
-from platform import python_version
+from functools import lru_cache
+from platform import python_version_tuple
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark import SparkContext
 
-from data_skip.source_code import is_installed, is_of_library, is_of_python, parents, referred, source, whole
-from data_skip.spark.installed import installed, is_shadowed
+from data_skip.source_code import imported_by, is_installed, is_of_library, is_of_python, parents, referred, spec_of, whole
+from data_skip.spark.installed import installed, is_elsewhere, is_of_library_of
 from data_skip.spark.pickled import Names, names_of
-from data_skip.spark.workers import is_of_this_environment
+from data_skip.spark.workers import Worker, worker_of
 
 VOUCHED = "spark.data_skip.python.modules"
 _ROW_AT_A_TIME = 100  # Spark's PythonEvalType
@@ -36,6 +39,10 @@ _OWN = "data_skip"  # which tasks compare with the driver's
 _NEVER = {"__main__", "__mp_main__", "pyspark", "py4j"}
 # Parameters of a function: a digest of the code that it names; and what it names of which nobody knows what it is in workers, and why.
 NAMED, UNSURE = "named", "unsure"
+_UNKNOWN = "which workers have of a Python that cannot be started here (PYSPARK_PYTHON)"
+_OTHER_WORKERS = ("spark.python.daemon.module", "spark.python.worker.module")
+_TIMES = re.compile(r"\btimestamp\b")  # with a zone; PySpark has those without one in none
+_SECONDS = 2.0  # for which what was seen of code is believed that is not edited while Spark runs
 _BROADCAST = ".broadcast"  # with which the name of the module ends that a variable of this kind is of; a large pickle is one itself
 _VERSIONED = "pickled_with_version"  # True of a class whose instances say by what they are pickled as which code they mean
 
@@ -52,29 +59,42 @@ def with_code(tree: Any, vouched: str) -> Any:
     parameters = tree.get("parameters", {})
     if tree.get("name") == "PythonUDF" and "command" in parameters:
         rest = {name: value for name, value in parameters.items() if name not in ("command", "executable")}
-        vectorised = parameters["evalType"] != _ROW_AT_A_TIME
-        told = code_of(base64.b64decode(parameters["command"]), vouched, parameters["executable"], vectorised)
+        given = Given(parameters["evalType"] != _ROW_AT_A_TIME, any(map(_TIMES.search, (str(tree.get("type")), *_types(tree)))))
+        told = code_of(base64.b64decode(parameters["command"]), vouched, parameters["executable"], given)
         tree = tree | {"parameters": rest | told}
     return tree | {"children": with_code(tree["children"], vouched)} if "children" in tree else tree
 
 
-def code_of(command: bytes, vouched: str = "", executable: str = sys.executable, vectorised: bool = False) -> dict[str, str]:
+def _types(tree: Any) -> list[str]:
+    return [str(child.get("type")) for child in tree.get("children", ()) if isinstance(child, dict)]
+
+
+class Given(NamedTuple):
+    """What a function is given that it need not name."""
+
+    vectors: bool = False  # objects of other packages
+    times: bool = False  # in the local time of the process
+
+
+NOTHING = Given()
+
+
+def code_of(command: bytes, vouched: str = "", executable: str = sys.executable, given: Given = NOTHING) -> dict[str, str]:
     """What is told of a pickled function: NAMED and UNSURE, as far as there is anything; of one that has a version of its own, nothing.
 
-    vouched: as of `with_code`. executable: the Python that workers run, as the driver would start it. vectorised: whether
-    it is given the objects of other packages, which it need not name.
+    vouched: as of `with_code`. executable: the Python that workers run, as Spark would start it.
     """
     vouched_for = {_OWN, *(name for each in vouched.split(",") if (name := each.strip()))}
     try:
         names = names_of(command)
-        names = names._replace(modules=names.modules | _VECTORS) if vectorised else names
-        return _told(names, vouched_for, is_of_this_environment(executable))
+        names = names._replace(modules=names.modules | _VECTORS) if given.vectors else names
+        context = SparkContext._active_spark_context
+        return _told(names, _Named(vouched_for, worker_of(executable, context), context), given.times)
     except Exception as error:  # of a pickle that only a worker can read, of modules that do anything where they are asked
         return {UNSURE: f"what cannot be read ({type(error).__name__})"}
 
 
-def _told(names: Names, vouched: set[str], same_python: bool) -> dict[str, str]:
-    named = _Named(vouched, same_python)
+def _told(names: Names, named: _Named, times: bool = False) -> dict[str, str]:
     if getattr(_attribute(*names.first), _VERSIONED, False):
         return {}
     if any(name.endswith(_BROADCAST) for name in names.modules):
@@ -83,10 +103,14 @@ def _told(names: Names, vouched: set[str], same_python: bool) -> dict[str, str]:
         named.unsure.append("a class of the notebook, which workers keep by a number that is another one in each application")
     if names.loaders:
         named.unsure.append(f"what it loads by {min(names.loaders)}")
+    if module := named.module_of_workers():
+        named.unsure.append(f"workers of {module}")
+    if times and named.worker is None:
+        named.unsure.append(f"times in the zone of workers, {_UNKNOWN}")
     taken = {f"{module}.{name}" for module, name in names.taken if name and not _is_in(module, name)}
     named.add(names.modules | names.imported | taken)
     told = "\n".join(f"{name} {code}" for name, code in sorted(named.seen.items()))
-    digest = hashlib.sha256(told.encode()).hexdigest() if told else ""
+    digest = hashlib.sha256(told.encode()).hexdigest()
     return {key: text for key, text in {NAMED: digest, UNSURE: next(iter(named.unsure), "")}.items() if text}
 
 
@@ -99,16 +123,27 @@ def _attribute(module: str, name: str) -> Any:
     return getattr(sys.modules.get(module), name, None)
 
 
+@lru_cache(maxsize=256)
+def _all_of(vouched: str, moment: int) -> tuple[str, set[str]]:
+    """A digest of a module, or a package, and what it imports; for some seconds, since a query names it again and again."""
+    return whole(vouched), imported_by(vouched)
+
+
 class _Named:
     """What a function names, by module and distribution: the code, and of what nobody knows which code it is in workers."""
 
-    def __init__(self, vouched: set[str], same_python: bool = True) -> None:
-        self._vouched, self._same_python = vouched, same_python
-        self._context = SparkContext._active_spark_context
+    def __init__(self, vouched: set[str], worker: Worker | None, context: SparkContext | None) -> None:
+        self.worker, self._vouched, self._context = worker, vouched, context
         self._began = 0.0 if self._context is None else self._context.startTime / 1000
         self._met: set[str] = set()
-        self.seen: dict[str, str] = {}
+        version = ".".join(python_version_tuple()[:2])  # which Spark compares
+        self.seen = {"python": version} if worker is None else {"python": worker.version, "zone": worker.zone}
         self.unsure: list[str] = []
+
+    def module_of_workers(self) -> str:
+        """The setting, and what it is, where workers run another module than PySpark's, which may look for modules anywhere."""
+        conf: Any = {} if self._context is None else self._context.getConf()
+        return next((f"{key}={module}" for key in _OTHER_WORKERS if (module := conf.get(key)) and not self._vouched_for(module)), "")
 
     def add(self, names: Iterable[str]) -> None:
         """Adds the code of some modules, and of those that they refer to."""
@@ -122,7 +157,7 @@ class _Named:
     def _add(self, name: str, package: str) -> Iterable[str]:
         """Adds the code of a module; gives the others that it refers to, as far as these count."""
         module = sys.modules.get(name)
-        vouched = next((known for known in (name, *parents(name)) if known in self._vouched), None)
+        vouched = self._vouched_for(name)
         if module is None:
             self._add_unknown(name, package, vouched)
         elif not isinstance(module, ModuleType):  # what a module has put in its own place
@@ -130,19 +165,29 @@ class _Named:
         elif is_of_python(module):
             self._add_library(package)
         elif vouched is not None:
-            self.seen[name] = source(module)
-            if (all_of := f"all of {vouched}") not in self.seen:
-                self.seen[all_of] = whole(vouched)
-            if is_installed(module):
-                self.seen |= installed(package, self._began).code
-                return ()
-            return {*referred(module), *parents(name)} & sys.modules.keys()
+            self._add_vouched(vouched)
+            return () if is_installed(module) else {*referred(module), *parents(name)} & sys.modules.keys()
         elif is_installed(module):
-            self.seen[name] = source(module)
             self._add_installed(name, package)
         else:
             self.unsure.append(f"module {name}")
         return ()
+
+    def _vouched_for(self, name: str) -> str | None:
+        """The module, or the package of it, for which the user vouches."""
+        return next((known for known in (name, *parents(name)) if known in self._vouched), None)
+
+    def _add_vouched(self, vouched: str) -> None:
+        """All of it, and all that it may import as it is loaded: which of its modules the driver has loaded is by chance."""
+        left = [vouched]
+        while left:
+            name = left.pop()
+            if (all_of := f"all of {name}") in self.seen:
+                continue
+            self.seen[all_of], others = _all_of(name, int(time.monotonic() / _SECONDS))
+            left += sorted({known for other in others if (known := self._vouched_for(other)) and spec_of(known) is not None})
+            for package in {name.partition(".")[0], *(other.partition(".")[0] for other in others)}:
+                self.seen |= installed(package, self._began).code
 
     def _add_unknown(self, name: str, package: str, vouched: str | None) -> None:
         """What the driver has not loaded."""
@@ -158,8 +203,10 @@ class _Named:
             self.unsure.append(f"module {name}, which is imported as it runs")
 
     def _add_library(self, package: str) -> None:
-        self.seen["python"] = python_version()
-        if package not in sys.builtin_module_names and self._is_shadowed(package):
+        if self.worker is None:
+            if package not in self._vouched:
+                self.unsure.append(f"module {package} of Python's library, {_UNKNOWN}")
+        elif not is_of_library_of(package, self.worker):
             self.unsure.append(f"module {package}, which workers may find elsewhere than in Python's library")
 
     def _add_installed(self, name: str, package: str) -> None:
@@ -167,10 +214,7 @@ class _Named:
         self.seen |= found.code
         if found.why_unsure or not found.code:
             self.unsure.append(f"module {name}, {found.why_unsure or 'of a package without a version'}")
-        elif not self._same_python:
-            self.unsure.append(f"package {package}, which workers have of another Python than the driver (PYSPARK_PYTHON)")
-        elif self._context is not None and (found.written() > self._began or self._is_shadowed(package)):
+        elif self.worker is None:
+            self.unsure.append(f"package {package}, {_UNKNOWN}")
+        elif found.written() > self._began > 0 or is_elsewhere(name if name in sys.modules else package, self.worker.path):
             self.unsure.append(f"package {package}, which was installed since Spark began, or workers may find elsewhere")
-
-    def _is_shadowed(self, package: str) -> bool:
-        return self._context is not None and is_shadowed(package, self._context)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
-from functools import cache
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from pyspark import SparkContext, SparkFiles
 from pyspark.sql import SparkSession
 
 _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('data_skip') is None)"
-_WHO = "import sys; print(sys.prefix, sys.version)"
+_WHO = """
+import json, sys, sysconfig, time
+zone = [time.localtime(second).tm_gmtoff for second in range(-1 << 31, 1 << 32, 1 << 21)]
+print(json.dumps([sys.version, zone, sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}), sys.path]))
+"""
 _SECONDS = 20
+_STARTED: WeakKeyDictionary[SparkContext, tuple[dict[str, str], str]] = WeakKeyDictionary()
 
 
 def python_without_data_skip(spark: SparkSession) -> str | None:
@@ -33,21 +42,55 @@ def python_without_data_skip(spark: SparkSession) -> str | None:
     return found if lacks else None
 
 
-@cache
-def is_of_this_environment(executable: str) -> bool:
-    """Whether a Python, as it would be started here, has the packages that this one has: as it says itself, since links lead anywhere."""
-    found = shutil.which(executable)
-    if found is None or os.path.abspath(found) == os.path.abspath(sys.executable):
-        return found is not None
+class Worker(NamedTuple):
+    """A Python as this machine's Spark starts it for a worker: what it says of itself."""
+
+    version: str
+    zone: str  # a digest of its local time, from 1901 to 2106
+    library: tuple[str, ...]  # where Python's own modules lie
+    path: tuple[str, ...]  # where it looks for modules, in this order
+
+
+def worker_of(executable: str, context: SparkContext | None) -> Worker | None:
+    """The worker that Spark starts by an executable; without a context, as this process would start it. None where that fails.
+
+    What a cluster's workers run is taken for the same: it cannot be told from here.
+    """
+    variables, folder = (dict(os.environ), os.getcwd()) if context is None else (_environment(context), _started(context)[1])
+    said = _said(executable, tuple(sorted(variables.items())), folder)
+    if said is None or context is None:
+        return said
+    root = SparkFiles.getRootDirectory()
+    sent = [root, *(os.path.join(root, name) for name in context._python_includes or ())]  # as worker.py puts them, after the first
+    here, others = said.path[:1], said.path[1:]
+    return said._replace(path=(*here, *reversed(sent), *others))
+
+
+@lru_cache(maxsize=16)
+def _said(executable: str, variables: tuple[tuple[str, str], ...], folder: str) -> Worker | None:
+    found = shutil.which(executable, path=dict(variables).get("PATH"))
     try:
-        said = subprocess.run([found, "-c", _WHO], timeout=_SECONDS, capture_output=True, check=False, text=True)
-    except (OSError, subprocess.TimeoutExpired, UnicodeError):
-        return False
-    return said.stdout.strip() == f"{sys.prefix} {sys.version}".strip()
+        run = subprocess.run(
+            [found or executable, "-c", _WHO], timeout=_SECONDS, capture_output=True, check=True, text=True, env=dict(variables), cwd=folder
+        )
+        version, zone, library, path = json.loads(run.stdout.strip().splitlines()[-1])
+        return Worker(version, sha256(json.dumps(zone).encode()).hexdigest(), tuple(library), tuple(part or folder for part in path))
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError, TypeError):
+        return None
 
 
 def _environment(context: SparkContext) -> dict[str, str]:
-    """That of workers, as far as it says where modules are: Spark sends them what `addPyFile` was given, and adds `spark.executorEnv`."""
-    sent = [os.path.join(SparkFiles.getRootDirectory(), name) for name in context._python_includes or ()]
-    paths = [*sent, context.environment.get("PYTHONPATH", ""), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, **context.environment, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    """That of workers: Spark's own, and `spark.executorEnv`; it puts what `addPyFile` was given before all else."""
+    variables = {**_started(context)[0], **context.environment}
+    jvm: Any = context._jvm
+    paths = [jvm.org.apache.spark.api.python.PythonUtils.sparkPythonPath(), context.environment.get("PYTHONPATH", "")]
+    paths.append(_started(context)[0].get("PYTHONPATH", ""))
+    return {**variables, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+def _started(context: SparkContext) -> tuple[dict[str, str], str]:
+    """The environment, and the folder, in which the JVM was started: it starts workers in the same, whatever has changed here since."""
+    if context not in _STARTED:
+        jvm: Any = context._jvm
+        _STARTED[context] = dict(jvm.java.lang.System.getenv()), jvm.java.lang.System.getProperty("user.dir")
+    return _STARTED[context]

@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
@@ -183,7 +184,8 @@ public final class TreeEncoder {
       result.put("code", Base64.getEncoder().encodeToString(digest));
       byte[] given = new java.util.TreeMap(function.func().envVars()).toString().getBytes("UTF-8"); // which may be secrets
       result.put("environment", Base64.getEncoder().encodeToString(MessageDigest.getInstance("SHA-256").digest(given)));
-      result.put("executable", function.func().pythonExec()); // for python_code.py alone, as the next
+      String executable = SQLConf.get().getConfString("spark.sql.execution.pyspark.python", function.func().pythonExec());
+      result.put("executable", executable); // for python_code.py alone, as the next
       result.put("command", Base64.getEncoder().encodeToString(command.toByteArray()));
     } catch (Exception e) {
       result.put("code", opaque(function));

@@ -163,8 +163,8 @@ public final class Evaluator {
       String[] ids = columns[column].split(",");
       if (columns[column].isEmpty()) return null;
       DataType type = node(ids[0]).dataType();
-      AttributeReference attribute = new AttributeReference(
-          "v" + column, type, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Plans.noFilters());
+      AttributeReference attribute = new AttributeReference( // by its name PythonWorkers tells columns apart
+          node(ids[0]).sql(), type, true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), Plans.noFilters());
       attributes.add(attribute);
       for (int i = 0; i < ids.length; i++) {
         Expression target = node(ids[i]);

@@ -2,6 +2,7 @@ package data_skip;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -25,8 +26,11 @@ public final class PythonWorkers {
   private static final int MOST_ROUNDS = 3; // answers may lead to other questions
   private static final int MOST_FAILURES = 16; // after each the values are halved, to find those for which a function raises an error
   private static final int MOST_KNOWN = 1000;
-  // Functions that raise errors, by each of which Spark ends a worker: true for NULL alone, as far as is known, false for whatever they are asked.
-  private static final Map RAISING = Collections.synchronizedMap(new HashMap());
+  private static final long MINUTE = 60000000000L; // nanoseconds
+  private static final long ALWAYS = Long.MAX_VALUE / 2;
+  // Functions of some columns that raise errors, by each of which Spark ends a worker: until when they are not asked of NULL, or of any value.
+  private static final Map OF_NULL = Collections.synchronizedMap(new HashMap());
+  private static final Map OF_ANY = Collections.synchronizedMap(new HashMap());
   private static final int MOST_OF_A_JOB = 100; // expressions
   private static final int MOST_ROWS = 10000; // of a batch: Spark's own default
   private static final int MOST_BYTES = 1 << 20; // of the values of a batch, far below what later versions of Spark cut batches at
@@ -152,13 +156,15 @@ public final class PythonWorkers {
     List all = ((Subject) group.get(0)).rows;
     List places = new ArrayList();
     long bytes = 0;
-    Boolean raising = (Boolean) RAISING.get(batches.functions());
+    Object asked = key(group, batches);
+    boolean never = isIn(OF_ANY, asked);
+    boolean notOfNull = isIn(OF_NULL, asked);
     int before = failures;
     answered = false;
     for (int place = 0; place < all.size(); place++) {
       if (((Subject) group.get(0)).answers.get(place) != ASKED) continue;
       for (int i = 0; i < group.size(); i++) ((Subject) group.get(i)).answers.set(place, UNKNOWN);
-      if (raising != null && (!raising.booleanValue() || hasNull((InternalRow) all.get(place)))) continue;
+      if (never || (notOfNull && hasNull((InternalRow) all.get(place)))) continue;
       long size = PythonBatches.size((InternalRow) all.get(place));
       if (places.size() >= most || bytes + size > MOST_BYTES) {
         find(group, batches, places, session);
@@ -169,11 +175,25 @@ public final class PythonWorkers {
       bytes += size;
     }
     find(group, batches, places, session);
-    if (!answered && failures > before && (failures >= MOST_FAILURES || limit.isOver())) know(batches, Boolean.FALSE);
+    if (!answered && failures > before && (failures >= MOST_FAILURES || limit.isOver())) note(OF_ANY, asked, MINUTE);
   }
 
-  private static void know(PythonBatches batches, Boolean forNullAlone) {
-    if (RAISING.size() < MOST_KNOWN) RAISING.put(batches.functions(), forNullAlone);
+  /** Functions, and the columns of which they are asked: of another one, or later, they may raise none. */
+  private static Object key(List group, PythonBatches batches) {
+    List names = new ArrayList();
+    List attributes = ((Subject) group.get(0)).attributes;
+    for (int i = 0; i < attributes.size(); i++) names.add(((Attribute) attributes.get(i)).name());
+    return Arrays.asList(new Object[] {batches.functions(), names});
+  }
+
+  private static void note(Map raising, Object asked, long nanoseconds) {
+    if (raising.size() >= MOST_KNOWN) raising.clear();
+    raising.put(asked, new Long(System.nanoTime() + nanoseconds));
+  }
+
+  private static boolean isIn(Map raising, Object asked) {
+    Long until = (Long) raising.get(asked);
+    return until != null && System.nanoTime() - until.longValue() < 0;
   }
 
   private void find(List group, PythonBatches batches, List places, SparkSession session) {
@@ -201,7 +221,7 @@ public final class PythonWorkers {
         InternalRow row = (InternalRow) ((Subject) group.get(0)).rows.get(((Integer) places.get(j)).intValue());
         (hasNull(row) ? nulls : others).add(places.get(j));
       }
-      if (others.isEmpty() && answered) know(batches, Boolean.TRUE);
+      if (others.isEmpty() && answered) note(OF_NULL, key(group, batches), ALWAYS);
       if (places.size() < 2) return;
       boolean mixed = !nulls.isEmpty() && !others.isEmpty(); // most raise an error for NULL, if for anything
       int middle = places.size() / 2;

@@ -1,0 +1,202 @@
+"""What a reader of functions found who asked what Spark's workers run, and where they look: not what the driver does."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyspark.sql.functions as F
+import pytest
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql.types import StringType
+
+from data_skip import MinMax, ValueList
+from data_skip.spark import python_code, workers
+from data_skip.spark.python_code import Given, code_of
+from tests.readings.test_code_of_functions import install, packages, told_of
+from tests.support import Lake, files_read
+
+__all__ = ["packages"]
+
+ELSEWHERE = "workers may find elsewhere"
+
+
+@pytest.fixture
+def started(lake: Lake) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """The environment in which Spark's workers are started, and the folder, to be changed."""
+    context = lake.spark.sparkContext
+    before = workers._started(context)
+    environment, folder = dict(before[0]), [before[1]]
+
+    class Started(dict):  # type: ignore[type-arg]
+        def __getitem__(self, _: Any) -> tuple[dict[str, str], str]:
+            return environment, folder[0]
+
+    workers._STARTED[context] = before
+    kept, workers._STARTED = workers._STARTED, Started({context: before})  # type: ignore[assignment]
+    yield environment, folder
+    workers._STARTED = kept
+
+
+def another(folder: Path, module: str) -> Path:
+    """A folder that holds another module of a name."""
+    path = folder / "another" / module
+    path.parent.mkdir(parents=True)
+    path.write_text("def found(x): return x.upper()\n")
+    return folder / "another"
+
+
+@pytest.mark.parametrize("by", ["environment", "folder", "wrapper"])
+@pytest.mark.parametrize("module", ["reading_one/__init__.py", "reading_space/text.py", "reading_space/text/__init__.py"])
+def test_what_workers_find_elsewhere(
+    started: tuple[dict[str, str], list[str]], packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str, module: str
+) -> None:
+    """By the JVM's environment, in the folder in which it was started, by a script that starts Python; also a part of a namespace."""
+    install(packages, "reading-one", "1.0", module.replace("text/__init__", "text"))
+    name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    assert "unsure" not in told_of(name)
+    other = another(tmp_path, module)
+    if by == "environment":
+        started[0]["PYTHONPATH"] = str(other)
+    elif by == "folder":
+        started[1][0] = str(other)
+    else:
+        wrapper = python(tmp_path, f"export PYTHONPATH={other}:$PYTHONPATH")
+        monkeypatch.setattr(sys, "executable", str(wrapper))
+        command = bytes(CloudPickleSerializer().dumps((importlib.import_module(name).found, StringType())))
+        assert ELSEWHERE in code_of(command, "", str(wrapper))["unsure"]
+        return
+    assert ELSEWHERE in told_of(name)["unsure"]
+
+
+def python(folder: Path, first: str, last: str = "") -> Path:
+    """A script that starts this Python."""
+    script = folder / "python"
+    script.write_text(f'#!/bin/sh\n{first}\n{"" if last else "exec "}{sys.executable} "$@" {last}\n')
+    script.chmod(0o755)
+    return script
+
+
+def test_what_the_driver_alone_was_told_of(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of packages on its path is on that of no worker."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    install(folder, "reading-inserted", "1.0", "reading_inserted.py")
+    try:
+        assert ELSEWHERE in told_of("reading_inserted")["unsure"]
+    finally:
+        sys.modules.pop("reading_inserted")
+
+
+def pickled(code: str) -> bytes:
+    return bytes(CloudPickleSerializer().dumps((eval(code, {"__name__": "__main__", "os": os}), StringType())))
+
+
+def test_the_zone_and_the_version_are_those_of_workers(tmp_path: Path) -> None:
+    """A function of a time is given it in the zone of its process; a patch of Python changes what its library gives."""
+    command = pickled("lambda x: os.path.basename(x)")
+    seen = {code_of(command)["named"]}
+    zone = python(tmp_path, "export TZ=Asia/Tokyo")
+    seen.add(code_of(command, executable=str(zone))["named"])
+    seen.add(code_of(pickled("lambda x: x.upper()"), executable=str(zone))["named"])
+    (tmp_path / "2").mkdir()
+    patch = python(tmp_path / "2", "", "| sed 's/^.\"3[.]/[\"3.9./'")
+    found = code_of(command, executable=str(patch))
+    assert "unsure" not in found
+    assert len(seen | {found["named"]}) == 3
+    nobody = str(tmp_path / "nobody")
+    assert code_of(command, executable=nobody)["unsure"].startswith("module os of Python's library, which workers have of a Python")
+    assert "unsure" not in code_of(command, "os", nobody)
+    assert "unsure" not in code_of(pickled("lambda x: x"), executable=nobody)
+    assert code_of(pickled("lambda x: x"), executable=nobody, given=Given(times=True))["unsure"].startswith("times in the zone of workers")
+
+
+def test_another_python_of_the_session(lake: Lake, tmp_path: Path) -> None:
+    """A setting of the session goes before what a function was made with."""
+    for i in range(3):
+        lake.file(f"{i}", {"at": pa.array([datetime(2020, 1, i + 1, 12, tzinfo=UTC)], pa.timestamp("us", "UTC"))})
+    lake.spark.udf.register("day", F.udf(lambda at: at.day, "int"))
+    lake.index(ValueList("day(at)"))
+    frame = lake.view()
+    assert files_read(lake.skipping, frame.where("day(at) = 2"), lake.folder) == {"1"}
+    lake.spark.conf.set("spark.sql.execution.pyspark.python", str(python(tmp_path, "export TZ=Pacific/Kiritimati")))
+    try:
+        lake.check("day(at) = 2", read=["0", "1", "2"])
+    finally:
+        lake.spark.conf.unset("spark.sql.execution.pyspark.python")
+    lake.check("day(at) = 2", read=["1"])
+
+
+def test_other_modules_of_workers(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_code, "_OTHER_WORKERS", ("spark.app.name",))
+    name = lake.spark.sparkContext.appName
+    assert code_of(pickled("lambda x: x"))["unsure"] == f"workers of spark.app.name={name}"
+    assert "unsure" not in code_of(pickled("lambda x: x"), name)
+
+
+def test_what_the_driver_happens_to_have_loaded(lake: Lake, packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index was made by a job that had loaded more of a package, and used by no other."""
+    install(packages, "reading-late", "1.0", "reading_late.py")
+    install(packages, "reading-etl", "1.0", "reading_library.py")
+    found: dict[str, Any] = {"__name__": "__main__"}
+    exec("def f(x):\n    import reading_late\n    return reading_late.found(x)", found)
+    command = bytes(CloudPickleSerializer().dumps((found["f"], StringType())))
+    before = code_of(command)
+    importlib.import_module("reading_late")
+    assert code_of(command) == before and "unsure" not in before
+
+    package = tmp_path / "reading_own"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "text.py").write_text("client = None\ndef found(x): return x\n")
+    (package / "etl.py").write_text("import reading_library\nfrom . import text\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    own = importlib.import_module("reading_own.text")
+    command = bytes(CloudPickleSerializer().dumps((own.found, StringType())))
+    before = code_of(command, "reading_own")
+    importlib.import_module("reading_own.etl")
+    own.client = sys.modules["reading_library"].found
+    assert code_of(command, "reading_own") == before and "unsure" not in before
+    (packages / "reading_etl-1.0.dist-info" / "METADATA").write_text("Name: reading-etl\nVersion: 1.1\n")
+    python_code.installed.cache_clear()
+    assert code_of(command, "reading_own")["named"] != before["named"], "another module of the package imports it"
+
+
+def test_a_package_is_looked_through_once(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was for each call of a function that a query names."""
+    looked, whole = [], python_code.whole
+    monkeypatch.setattr(python_code, "whole", lambda name: looked.append(name) or whole(name))
+    monkeypatch.setattr(python_code, "_SECONDS", 1e9)
+    python_code._all_of.cache_clear()
+    lake.file("a", {"s": ["a"]})
+    lake.index(MinMax("s"))
+    lake.spark.udf.register("found_here", F.udf(found_here, "string"))
+    lake.view().where(" OR ".join(f"found_here(s) = '{i}'" for i in range(10))).collect()
+    assert looked and len(looked) == len(set(looked))
+    python_code._all_of.cache_clear()
+
+
+def found_here(x: str) -> str:
+    return x
+
+
+def test_a_function_that_raised_errors_of_another_column(lake: Lake) -> None:
+    """It was asked of none again, as long as Spark ran."""
+    for i in range(12):
+        lake.file(f"{i:02}", {"good": [str(10 * i + j) for j in range(5)], "bad": [f"x{10 * i + j}" for j in range(5)]})
+    lake.index(ValueList("good"), ValueList("bad"))
+    found: dict[str, Any] = {"__name__": "__main__", "salt": os.urandom(4)}
+    exec("def as_number(x): return int(x) if salt else 0", found)
+    lake.spark.udf.register("as_number", F.udf(found["as_number"], "int"))
+    frame = lake.view()
+    assert files_read(lake.skipping, frame.where("as_number(good) = 31"), lake.folder) == {"03"}
+    with pytest.raises(Exception, match="invalid literal"):
+        frame.where("as_number(bad) = 31").collect()
+    assert files_read(lake.skipping, frame.where("as_number(good) = 42"), lake.folder) == {"04"}
