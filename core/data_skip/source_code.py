@@ -19,6 +19,7 @@ from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec
 from importlib.resources import files
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -27,6 +28,8 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")}
 _FOR_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")  # also those of a user, or of a cluster
 _OF_PYTHON = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 _OTHERS = ("data_skip", "pyspark", "__main__")  # the first names its own packages itself
+_CONTAINERS = (dict, list, tuple, set, frozenset)
+_MOST_INSIDE = 10_000
 _MOST_SOURCES = 10_000  # that are kept
 _loaded: dict[str, str] = {}  # by the package, or a module in none
 
@@ -126,9 +129,25 @@ def counting(names: Iterable[str]) -> set[str]:
 
 def referred(module: ModuleType) -> set[str]:
     """The modules that a module has or imports, and those whose functions and classes it has."""
-    has = object.__getattribute__(module, "__dict__").values()
+    has = list(object.__getattribute__(module, "__dict__").values())
     imported = _source(module).imported_by(_attribute(module, "__package__") or "")
-    return {*map(module_of, list(has)), *imported}
+    return {*map(module_of, has), *map(module_of, _inside(has)), *imported}
+
+
+def _inside(values: Iterable[object]) -> list[object]:
+    """What lies in dicts, lists, tuples and sets, and in such that lie in them, as far as that is not too much to look at."""
+    found: list[object] = []
+    left = [value for value in values if type(value) in _CONTAINERS]
+    met: set[int] = set()
+    while left and len(found) < _MOST_INSIDE:
+        container = left.pop()
+        if id(container) in met:
+            continue
+        met.add(id(container))
+        inside = list(islice(container.values() if isinstance(container, dict) else container, _MOST_INSIDE))  # type: ignore[call-overload]
+        found += inside
+        left += [value for value in inside if type(value) in _CONTAINERS]
+    return found
 
 
 def whole(name: str) -> str:

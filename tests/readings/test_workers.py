@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -200,3 +201,60 @@ def test_a_function_that_raised_errors_of_another_column(lake: Lake) -> None:
     with pytest.raises(Exception, match="invalid literal"):
         frame.where("as_number(bad) = 31").collect()
     assert files_read(lake.skipping, frame.where("as_number(good) = 42"), lake.folder) == {"04"}
+
+
+def test_a_function_by_which_nothing_is_gained(lake: Lake, tmp_path: Path) -> None:
+    """It was asked of all values by each query, for as long as it took."""
+    called = tmp_path / "called"
+    for i in range(4):
+        lake.file(f"{i}", {"s": [f"{i}{j}" for j in range(5)]})
+    lake.index(ValueList("s"))
+    found: dict[str, Any] = {"__name__": "__main__", "called": str(called), "salt": os.urandom(4)}
+    exec("def kept(s, t=salt):\n    with open(called, 'a') as log: log.write(f'{s}\\n')\n    return s and s[1:]", found)
+    lake.spark.udf.register("kept", F.udf(found["kept"], "string"))
+    frame = lake.view()
+    counts = []
+    for where in ("kept(s) = '3'", "kept(s) = '3'", "kept(s) = '9'", "kept(s) = '9'"):
+        called.write_text("")
+        read = files_read(lake.skipping, frame.where(where), lake.folder)
+        counts.append(len(called.read_text().splitlines()))
+        assert len(read) == (4 if "3" in where else 0)
+    assert counts == [40, 20, 20, 20]
+
+
+def test_what_was_installed_for_another(lake: Lake, packages: Path) -> None:
+    """It is used by whoever finds it; and of what has no list of its files nobody knows whether it is the same."""
+    install(packages, "reading-soup", "1.0", "reading_soup.py", 'reading-lxml; extra == "lxml"')
+    before = told_of("reading_soup")["named"]
+    install(packages, "reading-lxml", "1.0", "reading_lxml.py")
+    after = told_of("reading_soup")
+    assert after["named"] != before and "unsure" not in after
+    (packages / "reading_lxml-1.0.dist-info" / "RECORD").unlink()
+    python_code.installed.cache_clear()
+    assert "installed without a list of its files" in told_of("reading_soup")["unsure"]
+
+
+def test_values_of_a_type_that_a_user_has_defined(lake: Lake) -> None:
+    """Code makes them that the pickle does not name."""
+    tree = {
+        "name": "PythonUDF",
+        "type": "string",
+        "parameters": {"evalType": 100, "executable": sys.executable, "command": b64encode(pickled("lambda x: x")).decode()},
+        "children": [{"name": "AttributeReference", "type": "array<udt PythonUserDefinedType>"}],
+    }
+    told = python_code.with_code(tree, "")["parameters"]
+    assert told["unsure"] == "values of a user-defined type, which code makes that its pickle does not name"
+    tree["children"] = [{"name": "AttributeReference", "type": "string"}]
+    assert "unsure" not in python_code.with_code(tree, "")["parameters"]
+
+
+def test_what_a_module_keeps_in_containers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "reading_rules.py").write_text("def rule(x): return x\n")
+    (tmp_path / "reading_ruled.py").write_text(
+        "import importlib\nRULES = {'a': [(importlib.import_module('reading_rules').rule,)]}\nRULES['all'] = RULES\n"
+        "def found(x): return RULES\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_ruled").found, StringType())))
+    assert code_of(command, "reading_ruled")["unsure"] == "module reading_rules"
+    assert "unsure" not in code_of(command, "reading_ruled,reading_rules")

@@ -26,7 +26,7 @@ from data_skip.building.remote_files import NOWHERE, SCHEMES, RemoteFiles
 from data_skip.building.same_code import Code
 from data_skip.expression import Column
 from data_skip.index import Index
-from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled
+from data_skip.spark.errors import SPARK_ERRORS, is_cancelled
 from data_skip.spark.object_stores import ObjectStores
 from data_skip.store.storage_options import storage_options
 
@@ -75,12 +75,12 @@ def read(
     except SPARK_ERRORS as error:
         if is_cancelled(error):
             raise
-        return [], remote.options.without_secrets(first_line(error))
+        return [], remote.options.shown(str(error))
     except (PicklingError, TypeError, AttributeError) as error:  # of an index that cannot be sent to a task
         return [], f"{type(error).__name__}: {error}"
     cut = {part.number for part in parts if part.parts > 1}
     found, why = _together([pickle.loads(part) for part in told], cut, asked.indexes, failures)
-    return found, remote.options.without_secrets(why)
+    return found, remote.options.shown(why)
 
 
 def _remote(spark: SparkSession, root: str) -> RemoteFiles:

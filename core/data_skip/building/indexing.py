@@ -68,7 +68,7 @@ def index_files(
             for i, chunk in enumerate(chunks):
                 target = _index_some(target, state, listing, keys, chunk, bindings, report, to_come=i < len(chunks) - 1)
         finally:  # also of what was committed before it was stopped
-            _agree(target, state, bindings, wrote=target is not before)
+            _agree_or_tell(target, state, bindings, report, wrote=target is not before)
     report.seconds = time.perf_counter() - start
     return report
 
@@ -150,6 +150,15 @@ class _Written:
     known: Mapping[FileKey, int]
     unchanged: int
     as_of: tuple[Any, ...] | None
+
+
+def _agree_or_tell(target: Target, state: TableState, bindings: Sequence[Binding], report: IndexReport, wrote: bool) -> None:
+    """As `_agree`. DataSkipError where the table cannot be listed any more: what was committed is there."""
+    try:
+        _agree(target, state, bindings, wrote)
+    except DataSkipError as error:
+        said = "" if report.committed in str(error) else f"; {report.committed}"
+        raise type(error)(f"{error}{said}") from error
 
 
 def _agree(target: Target, state: TableState, bindings: Sequence[Binding], wrote: bool) -> None:

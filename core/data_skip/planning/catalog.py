@@ -23,6 +23,7 @@ from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, m
 from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
 from data_skip.store import Places, Snapshot, StoreError
+from data_skip.store.paths import HIDDEN
 from data_skip.store.storage_options import Hadoop
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
@@ -124,8 +125,10 @@ class Catalog:
 
 def places_of(root: str, index_root: str | None, spark: Hadoop | None) -> Places:
     """Where the index of the table at a root path, an escaped URI, is or would be. spark: as of Catalog."""
-    elsewhere = [f"{_as_uri(index_root.rstrip('/'))}/{_folder_name(root)}"] if index_root else None
-    return Places(elsewhere or [f"{root}/{FOLDER}", f"{root}/{EARLIER}"], spark)
+    if not index_root:
+        return Places([f"{root}/{FOLDER}", f"{root}/{EARLIER}"], spark)
+    place = f"{_as_uri(index_root.rstrip('/'))}/{_folder_name(root)}"
+    return Places([place], spark, _why_inside(place, root, index_root))
 
 
 def kinds_of(wanted: Iterable[str] | None = None) -> Mapping[str, type[Index]]:
@@ -135,6 +138,21 @@ def kinds_of(wanted: Iterable[str] | None = None) -> Mapping[str, type[Index]]:
     """
     core = _know(CORE).kinds
     return core if wanted is not None and core.keys() >= set(wanted) else _know([*CORE, *_plugins()]).kinds
+
+
+def _why_inside(place: str, root: str, index_root: str) -> str:
+    """Why no index is made at a place: it would be taken for files of the table; "" where it would not."""
+    below = _plain(place).removeprefix(f"{_plain(root)}/")
+    if below == _plain(place) or HIDDEN.search(f"{below}/"):
+        return ""
+    where = f"index_root={index_root!r} lies in the table {unquote(root)}"
+    return f"{where}, by whose readers its files would be taken for data; name a folder outside"
+
+
+def _plain(place: str) -> str:
+    """A place without what differs between the ways to write it: a local path, without links, or a URI without escapes."""
+    path = unquote(place.removeprefix("file://").removeprefix("file:"))
+    return re.sub("^s3[an]?:", "s3:", path) if "://" in path else os.path.realpath(path)
 
 
 def _folder_name(root: str) -> str:

@@ -132,7 +132,7 @@ class Told:
             evaluated[of_piece] = True
             for (column, field), numbers in answer["without_nan"].items():
                 groups.have_no_nan(column, field, numbers)
-        snapshot.why_no_tasks = snapshot.options.without_secrets(why)
+        snapshot.why_no_tasks = snapshot.options.shown(why)
         return may_match, evaluated
 
 

@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, packages_distributions
@@ -34,39 +34,44 @@ def installed(package: str, began: float) -> Installed:
     """As of when it was first asked for in an application: the driver goes on with what it has loaded. began: when that has begun."""
     code: dict[str, str] = {}
     places: list[Path | None] = []
-    left = [(name, frozenset[str]()) for name in _distributions(began).get(package, ())]
+    left = list(_distributions(began).get(package, ()))
     met, why = set(left), "" if _lies_installed(package) else "which would be found elsewhere than where packages are installed"
     while left:
-        name, extras = left.pop()
+        name = left.pop()
         try:
             found = distribution(name)
         except PackageNotFoundError:
             why = why or f"which requires {name}, of which nothing is known"
             continue
-        code[f"installed {name}"] = _held(found)
+        files = [line for line in (found.read_text("RECORD") or "").splitlines() if "sha256=" in line]
+        code[f"installed {name}"] = _held(found, files)
+        if not files:
+            why = why or f"of {name}, which was installed without a list of its files (RECORD)"
         if '"editable": true' in (found.read_text("direct_url.json") or ""):
             why = f"of {name}, which is installed in editable form"
         places.append(place if isinstance(place := getattr(found, "_path", None), Path) else None)
-        new = {needed for text in found.requires or () if (needed := _needed(text, extras)) is not None} - met
+        new = {needed for text in found.requires or () if (needed := _needed(text)) is not None} - met
         met |= new
         left += new
     return Installed(code, tuple(places), why)
 
 
-def _needed(requirement: str, extras: frozenset[str]) -> tuple[str, frozenset[str]] | None:
-    """The name of what a distribution with some extras requires, and its extras; None of what it does without them, or elsewhere."""
+def _needed(requirement: str) -> str | None:
+    """The name of what a distribution requires; None of what is not installed, and may be needed elsewhere, or for an extra.
+
+    What is there is used, whoever asked for it: `try: import lxml`.
+    """
     required, _, marker = requirement.partition(";")
-    found = re.match(r"\s*([\w.-]+)\s*(?:\[([^\]]*)\])?", required)
-    only = re.findall(r"extra\s*==\s*['\"]([^'\"]+)", marker)
-    if found is None or (only and extras.isdisjoint(only)):
+    found = re.match(r"\s*([\w.-]+)", required)
+    if found is None:
         return None
     name = found[1].lower()
     if marker:
         try:
             distribution(name)
-        except PackageNotFoundError:  # another platform, or version of Python, would need it
+        except PackageNotFoundError:
             return None
-    return name, frozenset(extra.strip() for extra in (found[2] or "").split(",") if extra.strip())
+    return name
 
 
 def _lies_installed(package: str) -> bool:
@@ -83,10 +88,9 @@ def _distributions(began: float) -> Mapping[str, list[str]]:
     return packages_distributions()
 
 
-def _held(found: Distribution) -> str:
-    """The version of a distribution, and a digest of those of its files that it tells, and that are the same on any machine."""
-    files = (found.read_text("RECORD") or "").splitlines()
-    held = sorted(line for line in files if "sha256=" in line and not line.startswith("..") and ".dist-info/" not in line)
+def _held(found: Distribution, files: Iterable[str]) -> str:
+    """The version of a distribution, and a digest of those of its files, as RECORD tells them, that are the same on any machine."""
+    held = sorted(line for line in files if not line.startswith("..") and ".dist-info/" not in line)
     return f"{found.version} {hashlib.sha256(chr(10).join(held).encode()).hexdigest()}"
 
 

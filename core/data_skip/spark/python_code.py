@@ -43,6 +43,7 @@ _UNKNOWN = "which workers have of a Python that cannot be started here (PYSPARK_
 _OTHER_WORKERS = ("spark.python.daemon.module", "spark.python.worker.module")
 _TIMES = re.compile(r"\btimestamp\b")  # with a zone; PySpark has those without one in none
 _SECONDS = 2.0  # for which what was seen of code is believed that is not edited while Spark runs
+_OWN_TYPES = re.compile(r"\budt\b")
 _BROADCAST = ".broadcast"  # with which the name of the module ends that a variable of this kind is of; a large pickle is one itself
 _VERSIONED = "pickled_with_version"  # True of a class whose instances say by what they are pickled as which code they mean
 
@@ -59,7 +60,8 @@ def with_code(tree: Any, vouched: str) -> Any:
     parameters = tree.get("parameters", {})
     if tree.get("name") == "PythonUDF" and "command" in parameters:
         rest = {name: value for name, value in parameters.items() if name not in ("command", "executable")}
-        given = Given(parameters["evalType"] != _ROW_AT_A_TIME, any(map(_TIMES.search, (str(tree.get("type")), *_types(tree)))))
+        types = " ".join([str(tree.get("type")), *_types(tree)])
+        given = Given(parameters["evalType"] != _ROW_AT_A_TIME, _TIMES.search(types) is not None, _OWN_TYPES.search(types) is not None)
         told = code_of(base64.b64decode(parameters["command"]), vouched, parameters["executable"], given)
         tree = tree | {"parameters": rest | told}
     return tree | {"children": with_code(tree["children"], vouched)} if "children" in tree else tree
@@ -74,6 +76,7 @@ class Given(NamedTuple):
 
     vectors: bool = False  # objects of other packages
     times: bool = False  # in the local time of the process
+    own_types: bool = False  # values of types that a user, or a library, has defined
 
 
 NOTHING = Given()
@@ -89,12 +92,12 @@ def code_of(command: bytes, vouched: str = "", executable: str = sys.executable,
         names = names_of(command)
         names = names._replace(modules=names.modules | _VECTORS) if given.vectors else names
         context = SparkContext._active_spark_context
-        return _told(names, _Named(vouched_for, worker_of(executable, context), context), given.times)
+        return _told(names, _Named(vouched_for, worker_of(executable, context), context), given)
     except Exception as error:  # of a pickle that only a worker can read, of modules that do anything where they are asked
         return {UNSURE: f"what cannot be read ({type(error).__name__})"}
 
 
-def _told(names: Names, named: _Named, times: bool = False) -> dict[str, str]:
+def _told(names: Names, named: _Named, given: Given = NOTHING) -> dict[str, str]:
     if getattr(_attribute(*names.first), _VERSIONED, False):
         return {}
     if any(name.endswith(_BROADCAST) for name in names.modules):
@@ -105,7 +108,9 @@ def _told(names: Names, named: _Named, times: bool = False) -> dict[str, str]:
         named.unsure.append(f"what it loads by {min(names.loaders)}")
     if module := named.module_of_workers():
         named.unsure.append(f"workers of {module}")
-    if times and named.worker is None:
+    if given.own_types:
+        named.unsure.append("values of a user-defined type, which code makes that its pickle does not name")
+    if given.times and named.worker is None:
         named.unsure.append(f"times in the zone of workers, {_UNKNOWN}")
     taken = {f"{module}.{name}" for module, name in names.taken if name and not _is_in(module, name)}
     named.add(names.modules | names.imported | taken)

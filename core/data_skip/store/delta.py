@@ -28,6 +28,7 @@ import os
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timezone
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -68,7 +69,8 @@ Order = tuple[str, str]  # an index's column, and a field of its records
 _TRIED = b"data-skip doctor"
 _UNWRITTEN, _UNDELETED = "cannot be written", "keeps files of old versions, which cannot all be deleted"
 _SWEPT_HOURS = KEPT_HOURS = 168  # for which files of old versions stay, unless less is asked for; a checkpoint forgets them after as long
-_CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0"}  # Delta's own bounds of our bounds would serve nobody
+# Delta's own bounds of our bounds would serve nobody; and who opens an index looks at each commit that is kept.
+_CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0", "delta.logRetentionDuration": "interval 8 days"}
 _MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
 _MOST_SINCE = 1 << 28  # and of those in commits without a checkpoint
 _NEVER_EQUAL = ColumnProperties(dictionary_enabled=False)  # of keys: a dictionary makes reading them take three times as long
@@ -249,7 +251,7 @@ class DeltaStore(DeltaReader):
             if (table := self._vacuumable()) is None:
                 return
             if dry_run:
-                names = self._old(table, hours)
+                names = self._aged(table, hours)
             else:  # what was told to be old is none without a mark: it has come of age since
                 moment = committed_at(self._files, table.version())
                 names = self._old(table, hours + hours_behind(moment))
@@ -277,9 +279,8 @@ class DeltaStore(DeltaReader):
             for name in names:
                 with suppress(FileNotFoundError):  # by now another has deleted it
                     os.unlink(f"{self.location}/{name}")
-        elif names and not self._place.delete(names):
-            for name in names:  # while which deltalake stops all threads
-                DeltaStorageHandler(self.location, self._options).delete_file(name)
+        elif names:
+            self._place.delete(names, self.location)
 
     def _old(self, table: DeltaTable, hours: int, full: bool = True) -> list[str]:
         """The names of old files, without the marker that some tools make of a folder on an object store, whose name is none.
@@ -292,13 +293,17 @@ class DeltaStore(DeltaReader):
             raise StoreError(f"the folder of the index at {self.location} holds {other}, which is none of its files; move it away")
         return names
 
+    def _aged(self, table: DeltaTable, hours: int) -> list[str]:
+        """Those of them that were written long ago as well, as those of a copy were not. By this machine's clock."""
+        return written_before(self._files, self._old(table, hours), datetime.now(timezone.utc), hours)
+
     def _mark(self, hours: int, commit: Commit, marked: list[Commit]) -> None:
         """Commits a version that says nothing, if there are old files; that is noted.
 
         A writer who slept since it wrote a file that looks old by now commits it no more: it was to be the version after an earlier one.
         """
         table = self._vacuumable()
-        if table is None or not self._old(table, hours):
+        if table is None or not self._aged(table, hours):
             return
         marked.append(commit)  # now: its answer may be lost
         if not commit.is_done_before(table.version()):

@@ -32,11 +32,17 @@ _OTHERWISE = {
             r"copy_if_not_exists|server_side_encryption|sse_\w+|checksum_algorithm|metadata_endpoint|imdsv1_fallback|unsigned_payload"
             r"|request_payer|disable_tagging|iam_role_arn",
         ),
-        ("abfs", "azure_(storage_)?", r"(account|access|master)_key|sas_(key|token)|skip_signature"),
+        (
+            "abfs",
+            "azure_(storage_)?",
+            r"(account|access|master)_key|sas_(key|token)|skip_signature"
+            r"|client_(id|secret)|tenant_id|authority_id|federated_token_file|use_azure_cli|(storage_)?token",
+        ),
         ("gs", "google_", r"service_account(_path|_key)?|application_credentials|skip_signature"),
     )
 }
 # Other names for an option, of which deltalake takes one or another: without the store's name before them.
+_FIRST_ENDPOINT = "aws_endpoint_url_s3"
 _STORE = re.compile(r"^(aws|azure_storage|azure|google)_")
 _ALIKE = {
     **{"endpoint_url": "endpoint", "endpoint_url_s3": "endpoint", "token": "session_token", "bucket_name": "bucket"},
@@ -61,6 +67,13 @@ def foreign_token(options: Mapping[str, str]) -> str:
 def without_token(options: Mapping[str, str]) -> dict[str, str]:
     """The options, by which none is sent."""
     return {**options, "aws_session_token": ""} if foreign_token(options) else dict(options)
+
+
+def with_endpoint(options: Mapping[str, str]) -> dict[str, str]:
+    """The options, whose endpoint goes before that of S3 alone that the environment may have, which counts for deltalake before it."""
+    endpoint = next((value for key, value in options.items() if meaning(key) == "endpoint"), "")
+    among = endpoint and any(name.lower() == _FIRST_ENDPOINT for name in os.environ)
+    return {**options, _FIRST_ENDPOINT: endpoint} if among else dict(options)
 
 
 def leads_elsewhere(options: Mapping[str, str]) -> str:

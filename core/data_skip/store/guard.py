@@ -172,8 +172,16 @@ def _all_fields(fields: Iterable[pa.Field]) -> Iterator[pa.Field]:
         yield from _all_fields(type_.field(i) for i in range(type_.num_fields))
 
 
+def is_folder(path: str) -> bool:
+    """Whether there is a folder. OSError where that cannot be told, as by who may not look."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+
+
 def _local(folder: str) -> Iterator[_File]:
-    if not os.path.isdir(folder):
+    if not is_folder(folder):
         return
     with os.scandir(folder) as found:
         for entry in found:

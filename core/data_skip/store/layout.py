@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ KEYS = [
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 OF_TABLE = pa.field("_of_table", pa.int64())  # by which the rows of another table are told, if they got into the log of this one
 ADVICE = "if it stays so, delete the folder and create the index again"
+_DENIED = re.compile(r"permission denied|access ?denied|forbidden|\b403\b", re.IGNORECASE)
 
 
 class StoreError(DataSkipError):
@@ -30,6 +32,13 @@ class StoreError(DataSkipError):
 
     def __str__(self) -> str:  # it may quote what others have written
         return printable(super().__str__())
+
+
+def advice(error: BaseException) -> str:
+    """What to do where an index cannot be read, by what was said."""
+    if isinstance(error, PermissionError) or _DENIED.search(str(error)):
+        return "ask for the right to read it, or keep an index of your own elsewhere with data_skip.enable(spark, index_root=...)"
+    return ADVICE
 
 
 class NotDeletedError(StoreError):

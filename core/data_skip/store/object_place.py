@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
-import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
@@ -19,6 +21,13 @@ _OPTIONS_SECONDS = 60.0  # for which what was told of the store is believed
 _LOOK_SECONDS = 60.0  # after which an index is looked at as a whole
 _ABSENT_SECONDS = 30.0  # for which a place that was seen to hold no index is not asked again
 _UNREADABLE_SECONDS = 60.0  # for which one that cannot be read is not: to find that out may take longer than a query
+_DELETE = """
+import json, sys
+from deltalake.fs import DeltaStorageHandler
+location, options, names = json.load(sys.stdin)
+for name in names:
+    DeltaStorageHandler(location, options).delete_file(name)
+"""
 
 Answer = TypeVar("Answer")
 
@@ -147,12 +156,18 @@ class ObjectPlace:
         self._seen_at = moment
         return True
 
-    def delete(self, names: Sequence[str]) -> bool:
-        """Has Hadoop delete files below the place; False where it may find others there. OSError where one cannot be deleted."""
-        if self._spark is None or not self.options.of_hadoop:
-            return False
-        self._spark.delete(self._uri, names)
-        return True
+    def delete(self, names: Sequence[str], location: str) -> None:
+        """Deletes files below the place. OSError where one cannot be deleted. location: of the place, as deltalake wants it.
+
+        By Hadoop; where that may find others there by deltalake, in a process of its own: it stops all threads of this one while it waits.
+        """
+        if self._spark is not None and self.options.of_hadoop:
+            self._spark.delete(self._uri, names)
+            return
+        asked = json.dumps([location, dict(self.options), [*names]])  # by its standard input: there may be secrets in it
+        done = subprocess.run([sys.executable, "-c", _DELETE], input=asked, text=True, capture_output=True, check=False)
+        if done.returncode:
+            raise OSError((done.stderr.strip().splitlines() or ["no reason was given"])[-1])
 
     def _commit_uri(self, version: int) -> str:
         return f"{self._uri}/_delta_log/{version:020}.json"
@@ -162,4 +177,4 @@ class ObjectPlace:
 
     def shown(self, error: BaseException) -> str:
         """What deltalake says of an error, which may be all that was sent and answered: in one line, with no colours and no secrets."""
-        return self.options.without_secrets(" ".join(re.sub(r"\x1b\[\d*m|\u21b3", "", str(error)).split()))
+        return self.options.shown(str(error))

@@ -17,8 +17,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 
-from data_skip.store.guard import Guard, refuse_table, stamp
-from data_skip.store.layout import ADVICE, LAYOUT, LAYOUT_KEY, StoreError, said
+from data_skip.store.guard import Guard, is_folder, refuse_table, stamp
+from data_skip.store.layout import LAYOUT, LAYOUT_KEY, StoreError, advice, said
 from data_skip.store.left_behind import forget_checkpoint
 from data_skip.store.object_place import ELSEWHERE, Asked, Late, ObjectPlace
 from data_skip.store.snapshot import Snapshot
@@ -137,15 +137,25 @@ class DeltaReader:
     def _is_known(self, believed: float) -> bool:
         """Whether it is known without a look at the log that there is no index, or, on object storage, what was the last version."""
         if self._is_local:
-            return not os.path.isdir(self.location)
+            return not self._is_there()
         return self._is_misread or self._place.asks_nothing(self._snapshot is not None, believed)
 
     def _is_last_here(self) -> bool:
         """Whether the last snapshot is so still, of a local index: versions are numbered without gaps."""
         last = self._snapshot
-        if last is None or self._commit is None or self._commit != self._commit_of(last.version):
-            return False  # it was deleted, and perhaps made anew up to the same version, or nobody knows
-        return self._commit_of(last.version + 1) is None
+        try:
+            if last is None or self._commit is None or self._commit != self._commit_of(last.version):
+                return False  # it was deleted, and perhaps made anew up to the same version, or nobody knows
+            return self._commit_of(last.version + 1) is None
+        except OSError:  # who looks at all of it says so
+            return False
+
+    def _is_there(self) -> bool:
+        """Whether a local folder is. StoreError where that cannot be seen: it may be."""
+        try:
+            return is_folder(self.location)
+        except OSError as error:
+            raise self._unreadable(error) from error
 
     def _current(self, believed: float = 0.0) -> Snapshot | None:
         local, place = self._is_local, self._place
@@ -158,7 +168,7 @@ class DeltaReader:
                 return self._snapshot
             if place.why_unreadable:
                 raise StoreError(place.why_unreadable)
-        if not os.path.isdir(self.location) if local else place.is_empty:
+        if not self._is_there() if local else place.is_empty:
             self._snapshot = None
             return None
         if local and self._is_last_here():
@@ -197,7 +207,7 @@ class DeltaReader:
         if _FORKED in str(error):
             return StoreError(f"the index at {self.location} cannot be read in a forked process; let multiprocessing start it by 'spawn'")
         if self._is_local:
-            return StoreError(f"the index at {self.location} cannot be read ({self._shown(error)}); {ADVICE}")
+            return StoreError(f"the index at {self.location} cannot be read ({self._shown(error)}); {advice(error)}")
         self._place.seen_unreadable(error)
         return StoreError(self._place.why_unreadable)
 
@@ -207,7 +217,7 @@ class DeltaReader:
     def _commit_of(self, version: int) -> tuple[int, ...] | None:
         """What tells a version's file in a local folder from another one of that name; None where there is none."""
         for name in _commits(version):
-            with suppress(OSError):
+            with suppress(FileNotFoundError, NotADirectoryError):
                 return stamp(os.stat(f"{self.location}/_delta_log/{name}"))
         return None
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from data_skip.store.delta import DeltaStore, Order, RowsOn
 from data_skip.store.history import Step
+from data_skip.store.layout import StoreError
 from data_skip.store.snapshot import Snapshot
 from data_skip.store.storage_options import Hadoop
 
@@ -14,9 +15,10 @@ from data_skip.store.storage_options import Hadoop
 class Places:
     """The index at the first of some places that holds one; where none does, it is made at the first."""
 
-    def __init__(self, uris: Sequence[str], spark: Hadoop | None = None) -> None:
-        """spark: as of DeltaStore."""
+    def __init__(self, uris: Sequence[str], spark: Hadoop | None = None, why_none: str = "") -> None:
+        """spark: as of DeltaStore. why_none: why no index is made there; "" where one may be."""
         self._stores = [DeltaStore(uri, spark) for uri in uris]
+        self._why_none = why_none
 
     @property
     def uri(self) -> str:
@@ -42,7 +44,10 @@ class Places:
 
     def append_as_of(self, rows_on: RowsOn, declare: bool = True) -> None:
         """As DeltaStore.append_as_of."""
-        self._found()[0].append_as_of(rows_on, declare)
+        store, snapshot = self._found()
+        if snapshot is None and declare and self._why_none:
+            raise StoreError(self._why_none)
+        store.append_as_of(rows_on, declare)
 
     def compact(self, order: Order | None = None) -> None:
         """As DeltaStore.compact."""

@@ -27,7 +27,7 @@ from pyarrow import fs
 from data_skip.store.clock import now
 from data_skip.store.file_versions import FileVersions
 from data_skip.store.guard import refuse_parts
-from data_skip.store.layout import ADVICE, BASE, FileKey, StoreError, declared, defined, is_of, number_of, refuse_types, said
+from data_skip.store.layout import BASE, DEFINITION, FileKey, StoreError, advice, declared, defined, is_of, number_of, refuse_types, said
 from data_skip.store.memory import MEMORY
 from data_skip.store.object_place import Asked, Late
 from data_skip.store.parts import MOST_AT_ONCE, Fields, Part, Rows, merged
@@ -105,12 +105,14 @@ class Snapshot:
             before = earlier._dataset.files
             if at.keys() >= set(before):
                 added = _own(files, [file for path, file in at.items() if path not in set(before)], self._number)
+                _refuse_others(added.get_fragments(), self.fields)
                 count = sum(file.metadata.num_rows for file in added.get_fragments())
                 if count <= earlier.rows // _LEAST_SHARE + _FEW_ROWS and earlier.rows + count <= _MOST_ROWS:
                     versions = earlier._versions.and_of(self._rows(added, names))
                     self._follow(earlier, len(versions.keys))
                     return _of_files(files, [*(at[path] for path in before), *added.get_fragments()]), versions
         own = _own(files, [*files.get_fragments()], self._number)
+        _refuse_others(own.get_fragments(), self.fields)
         return own, FileVersions.of(self._rows(own, names))
 
     def _follow(self, earlier: Snapshot, count: int) -> None:
@@ -382,7 +384,7 @@ class Snapshot:
             return read()
         except (OSError, ValueError, pa.ArrowException) as error:
             cause = None if "://" in self.location else error
-            raise StoreError(f"records of the index at {self.location} cannot be read ({self._shown(error)}); {ADVICE}") from cause
+            raise StoreError(f"records of the index at {self.location} cannot be read ({self._shown(error)}); {advice(error)}") from cause
 
     def _rows(self, dataset: ds.FileSystemDataset, columns: list[str]) -> pa.Table:
         """Some columns of all rows. ValueError where these take more memory than there is, or files are no files (any more)."""
@@ -397,6 +399,25 @@ class Snapshot:
             except ValueError as error:
                 raise ValueError(f"{fragment.path} {error}") from error
         return dataset.to_table(columns=columns)
+
+
+def _refuse_others(files: Iterable[ds.ParquetFileFragment], fields: Mapping[str, pa.Field]) -> None:
+    """ValueError for records that were collected by another definition than is declared now: no index is dropped without its own.
+
+    A log that was copied onto another one of the same table, without deleting what only that had, has commits of both.
+    """
+    met: set[bytes] = set()
+    for file in files:
+        written = (file.metadata.metadata or {}).get(b"ARROW:schema", b"")
+        if written in met:
+            continue
+        met.add(written)
+        for field in file.metadata.schema.to_arrow_schema():
+            said, declared = (field.metadata or {}).get(DEFINITION), fields.get(field.name)
+            if said is None or declared is None or said == declared.metadata[DEFINITION]:
+                continue
+            if not defined(field).same_as(defined(declared)):
+                raise ValueError(f"{file.path} has records of {field.name} by another definition, as in a log that was copied onto another")
 
 
 def _own(dataset: ds.FileSystemDataset, files: Sequence[ds.ParquetFileFragment], number: int) -> ds.FileSystemDataset:

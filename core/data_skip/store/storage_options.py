@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import quote, unquote, urlsplit
 
-from data_skip.store.environment import by_proxy, leads_elsewhere, meaning, without_token
+from data_skip.store.environment import by_proxy, leads_elsewhere, meaning, with_endpoint, without_token
 from data_skip.store.layout import StoreError
 
 
@@ -84,8 +84,9 @@ _OPEN = ("aws_skip_signature", "google_skip_signature", "azure_skip_signature", 
 # In that of one by which another place is reached than Hadoop's.
 _WHERE = ("endpoint", "proxy", "url", "host", "account_name", "bucket", "emulator")
 # In the name of one by which a place is reached otherwise, and no other place; beside these, a key too may choose whose bucket it is.
-_HOW = ("region", "timeout", "retries", "backoff", "pool_", "http1_", "http2_", "user_agent", "payload", "payer", "checksum")
+_HOW = ("region", "timeout", "retries", "backoff", "pool_", "http1_", "http2_", "user_agent", "payload", "payer", "checksum", "certificate")
 _HIDDEN = "***"
+_COLOURS = re.compile(r"\x1b\[\d*m|\u21b3")
 # Tries are ended after half a minute instead of three: a query waits, which would be answered without an index as well. The others are as
 # they are by default, whatever the environment says.
 _PATIENCE = {"retry_timeout": "30s", "timeout": "30s", "connect_timeout": "5s"}
@@ -114,6 +115,10 @@ class StorageOptions(Mapping[str, str]):
 
     def __repr__(self) -> str:
         return repr({key: _HIDDEN if _is_secret(key, value) else value for key, value in self._options.items()})
+
+    def shown(self, text: str) -> str:
+        """A text of deltalake's, or that quotes one, in one line, with no colours and no secrets."""
+        return self.without_secrets(" ".join(_COLOURS.sub("", text).split()))
 
     def without_secrets(self, text: str) -> str:
         """A text in which no value of a secret option is left, as it is or as a URL has it."""
@@ -167,7 +172,7 @@ def storage_options(uri: str, spark: Hadoop | None) -> StorageOptions:
     by_access_point = _ACCESS_POINT.format(parts.netloc) in set_
     say_where = by_access_point or bool(leads_elsewhere(found)) or any(word in key for key in overrides for word in _WHERE)
     known = told.get("file_system") in _FILE_SYSTEMS and set_.get(_CLIENTS, "") in _OWN_CLIENTS
-    found = without_token(found | overrides)
+    found = with_endpoint(without_token(found | overrides))
     is_direct = not (say_where or told.get("proxy") or by_proxy(found))
     of_hadoop = known and is_direct and all(any(word in key for word in _HOW) for key in overrides)
     return StorageOptions(found, say_where, of_hadoop)

@@ -156,6 +156,12 @@ public final class Listing {
     Arrays.fill(keep, (byte) 1);
   }
 
+  /** Whether all files are to be read. */
+  public boolean keepsAll() {
+    for (int i = 0; i < keep.length; i++) if (keep[i] == 0) return false;
+    return true;
+  }
+
   /** A byte a file: 1 where it is to be read. */
   public String keep() {
     return Connection.text(keep);

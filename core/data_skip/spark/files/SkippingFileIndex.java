@@ -297,6 +297,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     if (said != null && said.startsWith(RUN)) return withRuntimeFilters(said.substring(RUN.length()).split("\n", -1)).decided(all);
     if (!"decided".equals(said)) listing.keepAll();
     scala.collection.immutable.Seq kept = listing.kept();
+    if (listing.keepsAll()) trees.workers().gainedNothing();
     listing.forget(trees.withoutPlans());
     return kept;
   }

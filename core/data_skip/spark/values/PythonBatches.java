@@ -74,6 +74,13 @@ public final class PythonBatches {
     return found.toString();
   }
 
+  /** As `functions`, of an expression. */
+  public static String functions(Expression expression) {
+    java.util.TreeSet found = new java.util.TreeSet();
+    functions(expression, found);
+    return found.toString();
+  }
+
   private static void functions(Expression expression, java.util.Set found) {
     if (expression instanceof PythonUDF) found.add(((PythonUDF) expression).name() + " " + ((PythonUDF) expression).func().command().hashCode());
     scala.collection.Iterator children = expression.children().iterator();

@@ -1,6 +1,8 @@
 package data_skip;
 
 import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -35,7 +37,12 @@ public final class PythonWorkers {
   private static final int MOST_ROWS = 10000; // of a batch: Spark's own default
   private static final int MOST_BYTES = 1 << 20; // of the values of a batch, far below what later versions of Spark cut batches at
 
+  private static final int WORTH = 100; // a question that skipped nothing is put again when this many times as long has passed as it took
+  private static final Map GAINLESS = Collections.synchronizedMap(new HashMap()); // of such ones until when they are not put
+
   private final Map subjects = new LinkedHashMap();
+  private final List put = new ArrayList(); // the questions, as GAINLESS has them
+  private long taken; // nanoseconds that jobs took
   private int rounds;
   private int failures;
   private boolean answered; // something of those that are asked side by side
@@ -87,7 +94,9 @@ public final class PythonWorkers {
     Subject subject = (Subject) subjects.get(key);
     ByteBuffer question = ByteBuffer.wrap(asked);
     if (!subject.questions.containsKey(question)) {
-      if (rounds == MOST_ROUNDS) return Collections.nCopies(rows.size(), UNKNOWN);
+      Object asking = question(subject, asked);
+      if (rounds == MOST_ROUNDS || isIn(GAINLESS, asking)) return Collections.nCopies(rows.size(), UNKNOWN);
+      put.add(asking);
       subject.questions.put(question, new Integer(subject.rows.size()));
       subject.rows.addAll(rows);
       subject.answers.addAll(Collections.nCopies(rows.size(), ASKED));
@@ -101,6 +110,8 @@ public final class PythonWorkers {
   /** Forgets everything, for a new decision. */
   public void clear() {
     subjects.clear();
+    put.clear();
+    taken = 0;
     rounds = 0;
   }
 
@@ -118,6 +129,22 @@ public final class PythonWorkers {
       for (int i = 0; i < groups.size(); i++) find((List) groups.get(i), session);
     } finally {
       limit.close();
+    }
+  }
+
+  /** Notes that no file was skipped, whatever was answered: a query that gains nothing is not to take that much longer again. */
+  public void gainedNothing() {
+    for (int i = 0; i < put.size() && taken > 0; i++) note(GAINLESS, put.get(i), Math.max(MINUTE, WORTH * taken));
+  }
+
+  /** What is asked, of whatever query: other values, as of a table that has changed, are another question. */
+  private static Object question(Subject subject, byte[] asked) {
+    String functions = PythonBatches.functions(subject.expression);
+    try {
+      byte[] digest = MessageDigest.getInstance("MD5").digest(asked);
+      return Arrays.asList(new Object[] {functions, subject.expression.sql(), ByteBuffer.wrap(digest)});
+    } catch (NoSuchAlgorithmException none) {
+      return new Object();
     }
   }
 
@@ -198,9 +225,11 @@ public final class PythonWorkers {
 
   private void find(List group, PythonBatches batches, List places, SparkSession session) {
     if (places.isEmpty() || failures >= MOST_FAILURES || limit.isOver()) return;
+    long start = System.nanoTime();
     try {
       List found = batches.run(session, ((Subject) group.get(0)).rows, places);
       answered = true;
+      taken += System.nanoTime() - start;
       for (int i = 0; i < group.size(); i++) {
         Map answers = (Map) found.get(i);
         for (int j = 0; j < places.size(); j++) {
@@ -213,7 +242,9 @@ public final class PythonWorkers {
       }
     } catch (SmallSide.Cancelled cancelled) {
       if (!limit.ended(cancelled)) throw cancelled;
+      taken += System.nanoTime() - start;
     } catch (Exception raised) { // by a function, or since Spark cannot plan it so: the query will tell
+      taken += System.nanoTime() - start;
       failures++;
       List nulls = new ArrayList();
       List others = new ArrayList();
