@@ -253,6 +253,9 @@ def test_all_of_a_package_that_is_vouched_for(tmp_path: Path, monkeypatch: pytes
         ("import builtins; builtins.eval('1')", "what it loads by eval"),
         ("class A: x = eval('1')", "what it loads by eval"),
         ("from sys import modules", "what it loads by modules"),
+        ("import sys; sys.path.insert(0, '/x')", "what it loads by sys.path"),
+        ("from sys import path", "what it loads by sys.path"),
+        ("import sys, os; sys.stdout, os.sep", ""),
         ("from tests import support", "module tests"),
     ],
 )

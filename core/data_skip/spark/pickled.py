@@ -15,6 +15,7 @@ from pyspark.cloudpickle import cloudpickle
 # By which code is loaded that no import names: modules; functions and attributes that code takes; ways to read a pickle.
 _LOADING = ("pickle", "_pickle", "cloudpickle", "dill", "marshal", "importlib", "pkgutil", "pydoc", "runpy", "imp", "zipimport", "ctypes")
 _LOADING_BELOW = ("pyspark.cloudpickle", "pyspark.serializers", "logging.config", "multiprocessing.reduction")
+_PATHS = {"path", "meta_path", "path_hooks"}  # of sys: where modules are looked for; beside it, of os as well: nobody tells the two apart
 _LOADERS = {"eval", "exec", "__import__", "modules", "read_pickle"}
 _TAKING = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
 _READING = {"load", "loads", "Unpickler"}
@@ -41,6 +42,8 @@ def names_of(pickled: bytes) -> Names:
     taken = frozenset(found for code in reading.codes for found in _imported(code))
     imported = frozenset(module for module, _ in taken)
     loaders = {str(step.argval) for step in steps if step.opname in _TAKING and step.argval in _LOADERS}
+    if "sys" in reading.modules | imported and (found := _PATHS.intersection(str(step.argval) for step in steps if step.opname in _TAKING)):
+        loaders.add(f"sys.{min(found)}")
     loaders |= reading.loaders | set(filter(_loads, {*reading.modules, *imported, *map(".".join, taken)}))
     return Names(reading.first, frozenset(reading.modules), imported, taken, frozenset(loaders), reading.has_classes)
 

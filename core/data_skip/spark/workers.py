@@ -21,7 +21,7 @@ import json, sys, sysconfig, time
 zone = [time.localtime(second).tm_gmtoff for second in range(-1 << 31, 1 << 32, 1 << 21)]
 print(json.dumps([sys.version, zone, sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}), sys.path]))
 """
-_SECONDS = 20
+_SECONDS, _FEW_SECONDS = 20, 8  # of the second kind a query waits, once
 _STARTED: WeakKeyDictionary[SparkContext, tuple[dict[str, str], str]] = WeakKeyDictionary()
 
 
@@ -71,7 +71,13 @@ def _said(executable: str, variables: tuple[tuple[str, str], ...], folder: str) 
     found = shutil.which(executable, path=dict(variables).get("PATH"))
     try:
         run = subprocess.run(
-            [found or executable, "-c", _WHO], timeout=_SECONDS, capture_output=True, check=True, text=True, env=dict(variables), cwd=folder
+            [found or executable, "-c", _WHO],
+            timeout=_FEW_SECONDS,
+            capture_output=True,
+            check=True,
+            text=True,
+            env=dict(variables),
+            cwd=folder,
         )
         version, zone, library, path = json.loads(run.stdout.strip().splitlines()[-1])
         return Worker(version, sha256(json.dumps(zone).encode()).hexdigest(), tuple(library), tuple(part or folder for part in path))
