@@ -278,6 +278,7 @@ class Table:
 
     def compact(self) -> None:
         """Rewrites the index with one row for each file version that is there: refresh() does so by itself once it is worth it."""
+        self._refuse_moved()
         if (snapshot := self._snapshot()) is not None:
             self._store.compact(self._order(snapshot))
 
@@ -287,10 +288,12 @@ class Table:
         refresh() deletes those of old versions by itself, a week later. dry_run: only tells them. DataSkipError for less than an hour: a
         query, or another writer, may need them; and for more than a week: the log may tell no more of older ones.
         """
+        self._refuse_moved()
         return self._store.vacuum(hours, dry_run)
 
     def history(self) -> list[Step]:
         """What each commit to the index did, the oldest first, as far as its log goes back."""
+        self._refuse_moved()
         self._store.look_again()
         return self._store.history()
 

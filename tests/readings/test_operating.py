@@ -13,7 +13,9 @@ from deltalake import DeltaTable
 
 from data_skip import DataSkipError, MinMax, Skipping
 from data_skip.building import indexing
-from data_skip.planning.catalog import places_of
+from data_skip.building.index_report import IndexReport
+from data_skip.planning import bounded
+from data_skip.planning.catalog import Catalog, places_of
 from data_skip.store import DeltaStore, StoreError
 from data_skip.store.environment import asks_otherwise, with_endpoint
 from data_skip.store.storage_options import StorageOptions
@@ -48,7 +50,7 @@ def test_an_index_root_in_the_table(lake: Lake, skipping: Skipping, monkeypatch:
     link = lake.folder.parent / "link"
     link.symlink_to(lake.folder)
     for index_root in (f"{lake.folder}/indexes", f"{link}/indexes"):
-        monkeypatch.setattr(skipping.catalog, "index_root", index_root)
+        monkeypatch.setattr(skipping.catalog, "_indexes", index_root)
         monkeypatch.setattr(skipping.catalog, "_stores", {})
         with pytest.raises(DataSkipError, match=r"lies in the table .*; name a folder outside"):
             lake.table().create_index(MinMax("x"))
@@ -178,3 +180,51 @@ def test_another_identity_of_azure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AZURE_CLIENT_SECRET", "of the environment")
     assert asks_otherwise({"azure_client_id": "x"}, "abfss") == "AZURE_CLIENT_SECRET"
     assert not asks_otherwise({"azure_client_secret": "y"}, "abfss")
+
+
+def test_a_relative_index_root_is_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook goes to another folder."""
+    monkeypatch.chdir(tmp_path)
+    catalog = Catalog("indexes")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    assert catalog.index_root == "indexes" and catalog.store("file:/t").uri.startswith(f"{tmp_path}/indexes/")
+    assert Catalog("s3a://b/x").store("file:/t").uri.startswith("s3a://b/x/")
+
+
+def test_a_table_that_was_moved(lake: Lake) -> None:
+    """Commands worked at the old place, without a word."""
+    lake.file("a.parquet", {"x": [1]})
+    lake.index(MinMax("x"))
+    lake.spark.sql(f"CREATE TABLE was_moved (x BIGINT) USING parquet LOCATION '{lake.folder}'")
+    try:
+        table = lake.skipping.table("was_moved")
+        table.history()
+        lake.spark.sql(f"ALTER TABLE was_moved SET LOCATION '{lake.folder.parent / 'elsewhere'}'")
+        for command in (table.compact, table.vacuum, table.history):
+            with pytest.raises(DataSkipError, match="ask for it again"):
+                command()
+    finally:
+        lake.spark.sql("DROP TABLE was_moved")
+
+
+def test_a_refresh_that_takes_long_to_fail_is_not_tried_by_each_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of one who may not write, who collects all new files first."""
+    moment, tried = [1000.0], [0]
+    monkeypatch.setattr(bounded, "now", lambda: moment[0])
+
+    def refresh() -> IndexReport:
+        tried[0] += 1
+        moment[0] += 7
+        raise DataSkipError("cannot be written")
+
+    kept = bounded.Bounded(3600)
+    kept.refreshed_by("t", refresh)
+    for _ in range(3):
+        with pytest.raises(DataSkipError, match=r"older than 3600 s and cannot be refreshed: cannot be written"):
+            kept.bring_up_to_date()
+    assert tried == [1]
+    moment[0] += 141
+    with pytest.raises(DataSkipError):
+        kept.bring_up_to_date()
+    assert tried == [2]

@@ -13,6 +13,8 @@ from data_skip.errors import DataSkipError
 from data_skip.store.clock import now
 
 Refresh = Callable[[], IndexReport]
+_LONG = 1.0  # seconds: a refresh that took no longer before it failed is tried by each query
+_AGAIN = 20  # times as long as another one took until it failed, none is tried
 _CONTRACT = re.compile(r"bounded\((\d+(?:\.\d+)?)\)")
 
 
@@ -34,6 +36,7 @@ class Bounded:
         self._lock = Lock()
         self._running: Thread | None = None
         self._error: BaseException | None = None
+        self._tried_again = -math.inf  # the moment before which no refresh is tried after one that failed
 
     def refreshed_by(self, asked: str, refresh: Refresh) -> None:
         """By which the index is brought up to date. Those who read it share its age: where one's refresh fails, another's is tried.
@@ -65,6 +68,10 @@ class Bounded:
         """
         asked = now()
         while (age := asked - self._as_of) > self._seconds / 2:  # again, where what another query waits for began too long ago
+            if asked < self._tried_again:
+                if age <= self._seconds:
+                    return
+                raise self._refused()
             with self._lock:
                 running = self._running
                 if running is None:
@@ -75,7 +82,12 @@ class Bounded:
                 return
             running.join()
             if self._error is not None:
-                raise DataSkipError(f"it is older than {self._seconds:g} s and cannot be refreshed: {self._error}") from self._error
+                raise self._refused()
+
+    def _refused(self) -> DataSkipError:
+        error = DataSkipError(f"it is older than {self._seconds:g} s and cannot be refreshed: {self._error}")
+        error.__cause__ = self._error
+        return error
 
     def _run(self) -> None:
         started, put_back = now(), self._put_back
@@ -87,6 +99,8 @@ class Bounded:
             self._error = None
         except BaseException as error:  # which is the query's, not this thread's; a panic of deltalake's Rust is no Exception
             self._error = error
+            took = now() - started
+            self._tried_again = now() + (took * _AGAIN if took > _LONG else 0.0)
         finally:
             with self._lock:
                 self._running = None

@@ -48,6 +48,7 @@ EARLIER = "_data_skip"  # where it was kept before, and is still found
 BELIEVED_SECONDS = 10.0
 PATIENCE_SECONDS = 5.0  # for which an object store is waited for, unless the session says how long
 _NO_PLACE = re.compile(r"(?i)(?!file:/)[a-z][a-z0-9+.-]+:(?!//)")  # to Hadoop another file system, and to deltalake a folder
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _NO_PATH = re.compile(r"""[\x00-\x20"#%<>?\[\\\]^`{|}\x7f]""")  # what stands in no URI as it is
 
 
@@ -67,6 +68,10 @@ class Catalog:
         if index_root and _NO_PLACE.match(index_root):
             raise DataSkipError(f"index_root={index_root!r} is no folder; give a path of this machine, or a URI as s3a://bucket/indexes")
         self.index_root = index_root.rstrip("/") if index_root else None
+        relative = self.index_root is not None and not _SCHEME.match(self.index_root)
+        self._indexes = (
+            os.path.abspath(os.path.expanduser(self.index_root)) if relative and self.index_root else self.index_root
+        )  # for good
         self._spark = spark
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
         self.knowledge = _know(self._modules)
@@ -88,7 +93,7 @@ class Catalog:
     def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""
         if root not in self._stores:
-            self._stores[root] = places_of(root, self.index_root, self._spark)
+            self._stores[root] = places_of(root, self._indexes, self._spark)
         return self._stores[root]
 
     def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS, until: float | None = None) -> list[tuple[str, Snapshot]]:
