@@ -23,7 +23,7 @@ from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, m
 from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
 from data_skip.store import Places, Snapshot, StoreError
-from data_skip.store.paths import HIDDEN
+from data_skip.store.places import why_inside
 from data_skip.store.storage_options import Hadoop
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
@@ -133,7 +133,7 @@ def places_of(root: str, index_root: str | None, spark: Hadoop | None) -> Places
     if not index_root:
         return Places([f"{root}/{FOLDER}", f"{root}/{EARLIER}"], spark)
     place = f"{_as_uri(index_root.rstrip('/'))}/{_folder_name(root)}"
-    return Places([place], spark, _why_inside(place, root, index_root))
+    return Places([place], spark, why_inside(place, root, index_root))
 
 
 def kinds_of(wanted: Iterable[str] | None = None) -> Mapping[str, type[Index]]:
@@ -143,21 +143,6 @@ def kinds_of(wanted: Iterable[str] | None = None) -> Mapping[str, type[Index]]:
     """
     core = _know(CORE).kinds
     return core if wanted is not None and core.keys() >= set(wanted) else _know([*CORE, *_plugins()]).kinds
-
-
-def _why_inside(place: str, root: str, index_root: str) -> str:
-    """Why no index is made at a place: it would be taken for files of the table; "" where it would not."""
-    below = _plain(place).removeprefix(f"{_plain(root)}/")
-    if below == _plain(place) or HIDDEN.search(f"{below}/"):
-        return ""
-    where = f"index_root={index_root!r} lies in the table {unquote(root)}"
-    return f"{where}, by whose readers its files would be taken for data; name a folder outside"
-
-
-def _plain(place: str) -> str:
-    """A place without what differs between the ways to write it: a local path, without links, or a URI without escapes."""
-    path = unquote(place.removeprefix("file://").removeprefix("file:"))
-    return re.sub("^s3[an]?:", "s3:", path) if "://" in path else os.path.realpath(path)
 
 
 def _folder_name(root: str) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Sequence
+from urllib.parse import unquote
 
 from data_skip.store.delta import DeltaStore, Order, RowsOn
 from data_skip.store.history import Step
 from data_skip.store.layout import StoreError
+from data_skip.store.paths import HIDDEN
 from data_skip.store.snapshot import Snapshot
 from data_skip.store.storage_options import Hadoop
 
@@ -75,3 +79,18 @@ class Places:
             if (snapshot := store.snapshot(believed, until)) is not None:
                 return store, snapshot
         return self._stores[0], None
+
+
+def why_inside(place: str, root: str, index_root: str) -> str:
+    """Why no index is made at a place: it would be taken for files of the table; "" where it would not."""
+    below = _written_alike(place).removeprefix(f"{_written_alike(root)}/")
+    if below == _written_alike(place) or HIDDEN.search(f"{below}/"):
+        return ""
+    where = f"index_root={index_root!r} lies in the table {unquote(root)}"
+    return f"{where}, by whose readers its files would be taken for data; name a folder outside"
+
+
+def _written_alike(place: str) -> str:
+    """A place without what differs between the ways to write it: a local path, without links, or a URI without escapes."""
+    path = unquote(place.removeprefix("file://").removeprefix("file:"))
+    return re.sub("^s3[an]?:", "s3:", path) if "://" in path else os.path.realpath(path)
