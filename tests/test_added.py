@@ -9,10 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from data_skip import MinMax
 from data_skip.store import DeltaStore, FileKey, Snapshot, StoreError
 from data_skip.store import snapshot as snapshots
 from data_skip.store.memory import MEMORY
-from tests.test_store import column, key, records, store
+from tests.support import Lake
+from tests.test_store import READER, column, key, records, store
 
 __all__ = ["store"]
 
@@ -108,20 +110,35 @@ def test_where_much_was_added_all_is_read_anew(store: DeltaStore) -> None:
     assert not read(store)._begun and read(store).count == 2000
 
 
-def test_records_that_are_taken_over_are_held_by_one_version(store: DeltaStore) -> None:
+def test_records_that_are_taken_over_count_for_both(store: DeltaStore) -> None:
+    """A report of the version of before may ask for its own; the older are let go first."""
     append(store, range(500))
     before = read(store)
     before.records(["x"], MOST)
     append(DeltaStore(store.uri), range(500, 510))
     append(DeltaStore(store.uri), range(510, 520))
     between = read(store)
-    assert not before.keeps(["x"]) and between.keeps(["x"])
-    append(DeltaStore(store.uri), range(520, 530))
+    assert before.keeps(["x"]) and between.keeps(["x"])
+    append(DeltaStore(store.uri), range(520, 1530))
     after = read(store)  # no query asked the one between
     held = [owner for owner, of in MEMORY._held if of == "x" and owner in (before.id, between.id, after.id)]
-    assert held == [after.id] and after.keeps(["x"]) and not between.keeps(["x"])
-    for snapshot, count in ((after, 530), (before, 500)):  # the second reads them again
+    assert held == [before.id, between.id, after.id] and after.keeps(["x"])
+    size = before.records(["x"])["x"].nbytes
+    assert after.fitting(["x"], 3 * size) == [] and after.fitting(["x"], 4 * size) == ["x"]
+    assert len(after.records(["x"], 5 * size)["x"]) == 1530
+    assert after.keeps(["x"]) and not before.keeps(["x"])
+    for snapshot, count in ((after, 1530), (before, 500)):  # the second reads them again
         assert sorted(row["min"] for row in snapshot.records(["x"], MOST)["x"].to_pylist()) == [*range(count)]
+
+
+def test_an_index_that_is_declared_otherwise_is_read_anew(store: DeltaStore) -> None:
+    """What was read before was held against other definitions."""
+    append(store, range(500))
+    before = read(store)
+    before.records(["x"], MOST)
+    before.fields = {"x": column("x", READER | {"format": "orc"})}
+    append(DeltaStore(store.uri), range(500, 510))
+    assert not read(store)._begun and read(store).count == 510
 
 
 def test_the_jvm_is_handed_what_it_has_not(store: DeltaStore) -> None:
@@ -150,3 +167,22 @@ def test_the_jvm_is_handed_what_it_has_not(store: DeltaStore) -> None:
     assert given[3:] == [(21, third.id), (521, "")]
     with pytest.raises(StoreError, match="run the query again"):
         read(store).hand_over(lambda *_: None)
+
+
+def test_a_name_by_which_the_jvm_has_others_now(lake: Lake) -> None:
+    """It was handed over anew by a query under way, whole, while the next version began with what it had by that name."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i]})
+    lake.index(MinMax("x"))
+    frame = lake.table().read("snapshot")
+    assert frame.where("x = 1").count() == 1
+    store = lake.table()._store
+    lake.file("3.parquet", {"x": [1]})
+    lake.table().refresh()
+    assert frame.where("x = 1").count() == 2
+    lake.file("4.parquet", {"x": [1]})
+    lake.table().refresh()
+    last = store.snapshot()
+    assert last is not None and last._mapped[1] == 3
+    last._mapped = last._mapped[0], 2
+    assert frame.where("x = 1").count() == 3

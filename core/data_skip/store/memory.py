@@ -43,16 +43,10 @@ class Memory:
             if holder is not None:
                 holder.let_go(column)
 
-    def moved(self, before: Owner, now: Owner) -> None:
-        """Notes that another holds what one held, as if it was asked for when that was."""
+    def shared(self, owner: Owner, sizes: Iterable[tuple[str, int]]) -> None:
+        """Notes that an owner holds records which another one holds as well: they count for both, and are let go by the other first."""
         with self._lock:
-            held = [(column, size) for (owner, column), (_, size) in self._held.items() if owner == before.id]
-            self._held = OrderedDict(
-                ((now.id, column), (ref(now), size)) if owner == before.id else ((owner, column), (of, size))
-                for (owner, column), (of, size) in self._held.items()
-            )
-        for column, _ in held:
-            before.let_go(column)
+            self._held.update({(owner.id, column): (ref(owner), size) for column, size in sizes})
 
 
 MEMORY = Memory()

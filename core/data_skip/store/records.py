@@ -58,16 +58,18 @@ class StoredRecords:
         self._asking = threading.Lock()
         self._asked: dict[tuple[str, ...], Asked[Any]] = {}  # by columns, what others may wait for as well
 
-    def _take_over(self, earlier: StoredRecords) -> None:
-        """Takes over what an earlier version knows of its file versions, which are the first of this one's."""
-        begun = earlier._begun | {
-            column: _Begun(records, len(earlier._dataset.files), earlier._versions.rows) for column, records in [*earlier._records.items()]
-        }
-        same = earlier.fields.keys() & self.fields.keys()
-        kept = {column for column in same if self.fields[column].equals(earlier.fields[column], check_metadata=True)}
-        self._begun = {column: of for column, of in begun.items() if column in kept}
-        self._sizes = {column: size for column, size in [*earlier._sizes.items()] if column in kept}
-        MEMORY.moved(earlier, self)
+    def _declares_as(self, earlier: StoredRecords) -> bool:
+        """Whether an index that both have is the same."""
+        both = earlier.fields.keys() & self.fields.keys()
+        return all(self.fields[column].equals(earlier.fields[column], check_metadata=True) for column in both)
+
+    def _take_over(self, earlier: StoredRecords, rows: int) -> None:
+        """Takes over what an earlier version knows of its file versions, which are the first of this one's. rows: how many this one has."""
+        before, parts = earlier._versions.rows, len(earlier._dataset.files)
+        begun = earlier._begun | {column: _Begun(records, parts, before) for column, records in [*earlier._records.items()]}
+        self._begun = {column: of for column, of in begun.items() if column in self.fields}
+        self._sizes = {column: of.records.nbytes * rows // max(1, of.rows) for column, of in self._begun.items()}
+        MEMORY.shared(self, self._sizes.items())
 
     def records(self, columns: Iterable[str], most: int = 0, until: float = math.inf) -> dict[str, pa.StructArray]:
         """The records of some indexes, one a file version, null where there is none. StoreError where they cannot be read any more.

@@ -61,7 +61,7 @@ class Snapshot(StoredRecords):
         refuse_parts(location, files.files)
         self.definitions = {name: defined(field) for name, field in self.fields.items()}
         self.valued: set[str] = set()  # columns of which every file is known to hold a value: queries find that out
-        self._mapped_as, self._mapped = "", 0  # by which name the JVM has how many of the file versions, the first ones
+        self._mapped = "", 0  # by which name the JVM has how many of the file versions, the first ones
         self._dataset, self._versions = self._versions_of(files, earlier)
         self.count, self.rows = len(self._versions.keys), self._versions.rows  # of file versions, and of what says something of them
         self.sizes, self.row_counts = self._versions.sizes, self._versions.row_counts
@@ -74,24 +74,24 @@ class Snapshot(StoredRecords):
         if earlier is not None and earlier._number == self._number:
             at = {file.path: file for file in files.get_fragments()}
             before = earlier._dataset.files
-            if at.keys() >= set(before):
+            if at.keys() >= set(before) and self._declares_as(earlier):
                 added = _own(files, [file for path, file in at.items() if path not in set(before)], self._number)
                 _refuse_others(added.get_fragments(), self.fields)
                 count = sum(file.metadata.num_rows for file in added.get_fragments())
                 if count <= earlier.rows // _LEAST_SHARE + _FEW_ROWS and earlier.rows + count <= MOST_ROWS:
                     versions = earlier._versions.and_of(self._rows(added, names))
-                    self._follow(earlier, len(versions.keys))
+                    self._follow(earlier, len(versions.keys), versions.rows)
                     return of_files(files, [*(at[path] for path in before), *added.get_fragments()]), versions
         own = _own(files, [*files.get_fragments()], self._number)
         _refuse_others(own.get_fragments(), self.fields)
         return own, FileVersions.of(self._rows(own, names))
 
-    def _follow(self, earlier: Snapshot, count: int) -> None:
+    def _follow(self, earlier: Snapshot, count: int, rows: int) -> None:
         """Takes over what an earlier version knows of its file versions, which are the first of this one's."""
-        self._take_over(earlier)
-        mapped_as, mapped = earlier._mapped_as, earlier._mapped
-        if mapped and count - mapped <= mapped // _LEAST_SHARE + _FEW_ROWS:
-            self._mapped_as, self._mapped = mapped_as, mapped
+        self._take_over(earlier, rows)
+        _, first = mapped = earlier._mapped
+        if first and count - first <= first // _LEAST_SHARE + _FEW_ROWS:
+            self._mapped = mapped
 
     @property
     def why_no_tasks(self) -> str:
@@ -161,14 +161,14 @@ class Snapshot(StoredRecords):
         take: is given a file of the keys (versions.py), and by which snapshot's name the JVM has mapped the others, "" where these are all;
         None where it has that no more.
         """
-        mapped_as, first = self._mapped_as, self._mapped
+        mapped_as, first = self._mapped
         found = self._handed_over(take, mapped_as, first) if first else None
         if found is None:
             first = 0
             found = self._handed_over(take, "", 0)
             if found is None:
                 raise StoreError(f"the files of the index at {self.location} cannot be handed over to Spark; run the query again")
-        self._mapped_as, self._mapped = self.id, first or self.count
+        self._mapped = self.id, first or self.count
         return found
 
     def _handed_over(self, take: Callable[[str, str], Read | None], mapped_as: str, first: int) -> Read | None:

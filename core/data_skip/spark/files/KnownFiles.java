@@ -61,7 +61,7 @@ public final class KnownFiles implements Folders.Versions {
     }
   }
 
-  /** `file`: as Python's store/versions.py packs them. IllegalArgumentException where `base` has others than the first of them. */
+  /** `file`: as Python's store/versions.py packs them. base: with the first of them, null where there are none before those in the file. */
   private KnownFiles(String root, String file, KnownFiles base) throws IOException {
     this.root = root + "/";
     this.base = base;
@@ -70,7 +70,6 @@ public final class KnownFiles implements Folders.Versions {
       ByteBuffer counts = mapped(channel, 0, 16);
       int own = Math.toIntExact(counts.getLong(0));
       first = Math.toIntExact(counts.getLong(8));
-      if (first != (base == null ? 0 : base.count)) throw new IllegalArgumentException(first + " file versions are known before");
       count = Math.addExact(first, own);
       long longs = 8L * own;
       sizes = mapped(channel, 16, longs);
@@ -78,6 +77,16 @@ public final class KnownFiles implements Folders.Versions {
       starts = mapped(channel, 16 + 2 * longs, longs + 8);
       listed = mapped(channel, 24 + 3 * longs, count);
       paths = mapped(channel, 24 + 3 * longs + count, starts.getLong(8 * own));
+    } finally {
+      channel.close();
+    }
+  }
+
+  /** How many file versions are before those in a file. */
+  private static long first(String file) throws IOException {
+    FileChannel channel = FileChannel.open(Paths.get(file, new String[0]), new OpenOption[] {StandardOpenOption.READ});
+    try {
+      return mapped(channel, 8, 8).getLong(0);
     } finally {
       channel.close();
     }
@@ -149,11 +158,13 @@ public final class KnownFiles implements Folders.Versions {
     return found;
   }
 
-  /** after: the snapshot in which the file versions before those in the file are; "" where there are none. Null where it is not known here. */
+  /** after: the snapshot in which the file versions before those in the file are; "" where there are none. Null where these are not known so. */
   public static KnownFiles put(String snapshot, String root, String file, String after) throws IOException {
     KnownFiles before = after.isEmpty() ? null : get(after);
     if (before == null && !after.isEmpty()) return null;
-    KnownFiles known = new KnownFiles(root, file, before == null || before.base == null ? before : before.base);
+    KnownFiles base = before == null || before.base == null ? before : before.base;
+    if (base != null && base.count != first(file)) return null; // it was handed over anew meanwhile
+    KnownFiles known = new KnownFiles(root, file, base);
     SNAPSHOTS.put(snapshot, known);
     return known;
   }
