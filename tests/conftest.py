@@ -19,7 +19,7 @@ from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
 from pyspark.sql import SparkSession
 
 import data_skip
-from data_skip.spark import python_code
+from data_skip.spark import workers
 from data_skip.spark.java import ensure_java
 from tests.support import HADOOP_DEFAULTS, JAVA_OPTIONS, Lake
 
@@ -252,7 +252,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     ensure_java()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     warehouse = tmp_path_factory.mktemp("warehouse")
-    python_code._OTHER_WORKERS = tuple(key for key in python_code._OTHER_WORKERS if key != "spark.python.daemon.module")  # as below
+    workers._WORKER_MODULES = tuple(key for key in workers._WORKER_MODULES if key != "spark.python.daemon.module")  # as below
     avro = "4.0.2" if pyspark.__version__.startswith("4.0.") else "4.1.1"  # works with later patch versions of Spark
     packages = [f"org.apache.spark:spark-avro_2.13:{avro}", *(SEDONA if pyspark.__version__.startswith("4.0.") else ())]
     builder = (

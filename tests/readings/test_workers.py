@@ -20,6 +20,7 @@ from pyspark.sql.types import StringType
 from data_skip import MinMax, ValueList
 from data_skip.spark import python_code, workers
 from data_skip.spark.python_code import Given, code_of
+from data_skip.spark.workers import Started, started_by
 from tests.readings.test_code_of_functions import install, packages, told_of
 from tests.support import Lake, files_read
 
@@ -29,19 +30,18 @@ ELSEWHERE = "workers may find elsewhere"
 
 
 @pytest.fixture
-def started(lake: Lake) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """The environment in which Spark's workers are started, and the folder, to be changed."""
+def started(lake: Lake) -> Iterator[list[Started]]:
+    """How Spark's workers are started, to be changed."""
     context = lake.spark.sparkContext
-    before = workers._started(context)
-    environment, folder = dict(before[0]), [before[1]]
+    before = started_by(context)
+    changed = [before]
 
-    class Started(dict):  # type: ignore[type-arg]
-        def __getitem__(self, _: Any) -> tuple[dict[str, str], str]:
-            return environment, folder[0]
+    class Changed(dict):  # type: ignore[type-arg]
+        def __getitem__(self, _: Any) -> Started:
+            return changed[0]
 
-    workers._STARTED[context] = before
-    kept, workers._STARTED = workers._STARTED, Started({context: before})  # type: ignore[assignment]
-    yield environment, folder
+    kept, workers._STARTED = workers._STARTED, Changed({context: before})  # type: ignore[assignment]
+    yield changed
     workers._STARTED = kept
 
 
@@ -56,7 +56,7 @@ def another(folder: Path, module: str) -> Path:
 @pytest.mark.parametrize("by", ["environment", "folder", "wrapper"])
 @pytest.mark.parametrize("module", ["reading_one/__init__.py", "reading_space/text.py", "reading_space/text/__init__.py"])
 def test_what_workers_find_elsewhere(
-    started: tuple[dict[str, str], list[str]], packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str, module: str
+    started: list[Started], packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str, module: str
 ) -> None:
     """By the JVM's environment, in the folder in which it was started, by a script that starts Python; also a part of a namespace."""
     install(packages, "reading-one", "1.0", module.replace("text/__init__", "text"))
@@ -64,9 +64,9 @@ def test_what_workers_find_elsewhere(
     assert "unsure" not in told_of(name)
     other = another(tmp_path, module)
     if by == "environment":
-        started[0]["PYTHONPATH"] = str(other)
+        started[0] = started[0]._replace(environment=started[0].environment | {"PYTHONPATH": str(other)})
     elif by == "folder":
-        started[1][0] = str(other)
+        started[0] = started[0]._replace(folder=str(other))
     else:
         wrapper = python(tmp_path, f"export PYTHONPATH={other}:$PYTHONPATH")
         monkeypatch.setattr(sys, "executable", str(wrapper))
@@ -135,11 +135,10 @@ def test_another_python_of_the_session(lake: Lake, tmp_path: Path) -> None:
     lake.check("day(at) = 2", read=["1"])
 
 
-def test_other_modules_of_workers(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(python_code, "_OTHER_WORKERS", ("spark.app.name",))
-    name = lake.spark.sparkContext.appName
-    assert code_of(pickled("lambda x: x"))["unsure"] == f"workers of spark.app.name={name}"
-    assert "unsure" not in code_of(pickled("lambda x: x"), name)
+def test_other_modules_of_workers(started: list[Started]) -> None:
+    started[0] = started[0]._replace(modules={"spark.python.worker.module": "reading_worker"})
+    assert code_of(pickled("lambda x: x"))["unsure"] == "workers of spark.python.worker.module=reading_worker"
+    assert "unsure" not in code_of(pickled("lambda x: x"), "reading_worker")
 
 
 def test_what_the_driver_happens_to_have_loaded(lake: Lake, packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

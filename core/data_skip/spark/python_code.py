@@ -30,7 +30,7 @@ from pyspark import SparkContext
 from data_skip.source_code import imported_by, is_installed, is_of_library, is_of_python, parents, referred, spec_of, whole
 from data_skip.spark.installed import installed, is_elsewhere, is_of_library_of
 from data_skip.spark.pickled import Names, names_of
-from data_skip.spark.workers import Worker, worker_of
+from data_skip.spark.workers import Worker, started_by, worker_of
 
 VOUCHED = "spark.data_skip.python.modules"
 _ROW_AT_A_TIME = 100  # Spark's PythonEvalType
@@ -40,7 +40,6 @@ _NEVER = {"__main__", "__mp_main__", "pyspark", "py4j"}
 # Parameters of a function: a digest of the code that it names; and what it names of which nobody knows what it is in workers, and why.
 NAMED, UNSURE = "named", "unsure"
 _UNKNOWN = "which workers have of a Python that cannot be started here (PYSPARK_PYTHON)"
-_OTHER_WORKERS = ("spark.python.daemon.module", "spark.python.worker.module")
 _TIMES = re.compile(r"\btimestamp\b")  # with a zone; PySpark has those without one in none
 _SECONDS = 2.0  # for which what was seen of code is believed that is not edited while Spark runs
 _OWN_TYPES = re.compile(r"\budt\b")
@@ -139,7 +138,7 @@ class _Named:
 
     def __init__(self, vouched: set[str], worker: Worker | None, context: SparkContext | None) -> None:
         self.worker, self._vouched, self._context = worker, vouched, context
-        self._began = 0.0 if self._context is None else self._context.startTime / 1000
+        self._began = 0.0 if context is None else started_by(context).began
         self._met: set[str] = set()
         version = ".".join(python_version_tuple()[:2])  # which Spark compares
         self.seen = {"python": version} if worker is None else {"python": worker.version, "zone": worker.zone}
@@ -147,8 +146,8 @@ class _Named:
 
     def module_of_workers(self) -> str:
         """The setting, and what it is, where workers run another module than PySpark's, which may look for modules anywhere."""
-        conf: Any = {} if self._context is None else self._context.getConf()
-        return next((f"{key}={module}" for key in _OTHER_WORKERS if (module := conf.get(key)) and not self._vouched_for(module)), "")
+        modules = {} if self._context is None else started_by(self._context).modules
+        return next((f"{key}={module}" for key, module in modules.items() if not self._vouched_for(module)), "")
 
     def add(self, names: Iterable[str]) -> None:
         """Adds the code of some modules, and of those that they refer to."""

@@ -22,7 +22,8 @@ zone = [time.localtime(second).tm_gmtoff for second in range(-1 << 31, 1 << 32, 
 print(json.dumps([sys.version, zone, sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}), sys.path]))
 """
 _SECONDS, _FEW_SECONDS = 20, 8  # of the second kind a query waits, once
-_STARTED: WeakKeyDictionary[SparkContext, tuple[dict[str, str], str]] = WeakKeyDictionary()
+_WORKER_MODULES = ("spark.python.daemon.module", "spark.python.worker.module")
+_STARTED: WeakKeyDictionary[SparkContext, Started] = WeakKeyDictionary()
 
 
 def python_without_data_skip(spark: SparkSession) -> str | None:
@@ -51,16 +52,27 @@ class Worker(NamedTuple):
     path: tuple[str, ...]  # where it looks for modules, in this order
 
 
+class Started(NamedTuple):
+    """What the JVM of an application has for its workers."""
+
+    environment: dict[str, str]
+    folder: str
+    python_path: str  # where PySpark is
+    files: str  # the folder of what is shipped
+    began: float  # seconds since 1970
+    modules: dict[str, str]  # by the setting, which others than PySpark's workers run
+
+
 def worker_of(executable: str, context: SparkContext | None) -> Worker | None:
     """The worker that Spark starts by an executable; without a context, as this process would start it. None where that fails.
 
     What a cluster's workers run is taken for the same: it cannot be told from here.
     """
-    variables, folder = (dict(os.environ), os.getcwd()) if context is None else (_environment(context), _started(context)[1])
+    variables, folder = (dict(os.environ), os.getcwd()) if context is None else (_environment(context), started_by(context).folder)
     said = _said(executable, tuple(sorted(variables.items())), folder)
     if said is None or context is None:
         return said
-    root = SparkFiles.getRootDirectory()
+    root = started_by(context).files
     sent = [root, *(os.path.join(root, name) for name in context._python_includes or ())]  # as worker.py puts them, after the first
     here, others = said.path[:1], said.path[1:]
     return said._replace(path=(*here, *reversed(sent), *others))
@@ -87,16 +99,22 @@ def _said(executable: str, variables: tuple[tuple[str, str], ...], folder: str) 
 
 def _environment(context: SparkContext) -> dict[str, str]:
     """That of workers: Spark's own, and `spark.executorEnv`; it puts what `addPyFile` was given before all else."""
-    variables = {**_started(context)[0], **context.environment}
-    jvm: Any = context._jvm
-    paths = [jvm.org.apache.spark.api.python.PythonUtils.sparkPythonPath(), context.environment.get("PYTHONPATH", "")]
-    paths.append(_started(context)[0].get("PYTHONPATH", ""))
-    return {**variables, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    started = started_by(context)
+    paths = [started.python_path, context.environment.get("PYTHONPATH", ""), started.environment.get("PYTHONPATH", "")]
+    return {**started.environment, **context.environment, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
-def _started(context: SparkContext) -> tuple[dict[str, str], str]:
-    """The environment, and the folder, in which the JVM was started: it starts workers in the same, whatever has changed here since."""
+def started_by(context: SparkContext) -> Started:
+    """How the JVM of a context was started: it starts workers so, whatever has changed here since."""
     if context not in _STARTED:
         jvm: Any = context._jvm
-        _STARTED[context] = dict(jvm.java.lang.System.getenv()), jvm.java.lang.System.getProperty("user.dir")
+        conf = context.getConf()
+        _STARTED[context] = Started(
+            dict(jvm.java.lang.System.getenv()),
+            jvm.java.lang.System.getProperty("user.dir"),
+            jvm.org.apache.spark.api.python.PythonUtils.sparkPythonPath(),
+            SparkFiles.getRootDirectory(),
+            context.startTime / 1000,
+            {key: module for key in _WORKER_MODULES if (module := conf.get(key))},
+        )
     return _STARTED[context]
