@@ -4,9 +4,9 @@
 
 Two of the files exist: an index of so many is written to a store as it would be by many refreshes, and a query is planned by the contract
 `snapshot`, which asks the file system for none of them but the one that would be read. Cold: with an index that the session has not seen;
-warm: again, with other predicates. Beside it delta-rs, which opens a Delta table of as many files with the same statistics, and finds those
-may hold the value. Memory in bytes a file, of Python and of the JVM's heap, beyond what they take without the table; and how much of it
-is the index column that the queries use: five longs a file.
+warm: again, with other predicates; added: the first query after a refresh of four new files. Beside it delta-rs, which opens a Delta
+table of as many files with the same statistics, and finds those that may hold the value. Memory in bytes a file, of Python and of the
+JVM's heap, beyond what they take without the table; and how much of it is the index column that the queries use: five longs a file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction, create_table_with_add_actions
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import data_skip
 from benchmarks.overhead import date_back, session
@@ -44,7 +44,8 @@ def main(sizes: list[int]) -> None:
     """Prints a line a size."""
     spark = session()
     skipping = data_skip.enable(spark)
-    print(f"{'files':>10} {'cold':>8} {'warm':>8} {'delta-rs cold':>14} {'warm':>8}   bytes a file: Python (of it the column), JVM")
+    times = f"{'cold':>8} {'warm':>8} {'added':>8} {'delta-rs cold':>14} {'warm':>8}"
+    print(f"{'files':>10} {times}   bytes a file: Python (of it the column), JVM")
     measure(spark, skipping, 1_000)  # warms up
     for files in sizes:
         print(measure(spark, skipping, files), flush=True)
@@ -63,8 +64,9 @@ def measure(spark: SparkSession, skipping: Skipping, files: int) -> str:
         cold = time.perf_counter() - start
         warm = statistics.median(seconds(lambda i=i: planned(frame.where(f"x = {50 * files + 7 * i}"))) for i in range(WARM))
         used = [(now - then) / files for now, then in zip(memory(spark), before, strict=True)]
-        line = f"{files:>10,} {cold:>6.2f} s {warm:>6.3f} s"
         bytes_a_file = f"{used[0]:>8.0f} ({sum(size for _, size in MEMORY._held.values()) / files:.0f}), {used[1]:.0f}"
+        added = statistics.median(after_a_refresh(skipping, Path(folder) / "t", files, i, frame) for i in range(WARM))
+        line = f"{files:>10,} {cold:>6.2f} s {warm:>6.3f} s {added:>6.3f} s"
         if files > MOST_IN_DELTA:
             return f"{line} {'':>23}   {bytes_a_file}"
         write_delta(Path(folder) / "delta", files)
@@ -73,6 +75,22 @@ def measure(spark: SparkSession, skipping: Skipping, files: int) -> str:
         delta_cold = time.perf_counter() - start + seconds(lambda: chosen(table, 50 * files))
         delta = statistics.median(seconds(lambda: chosen(table, 50 * files)) for _ in range(3))
     return f"{line} {delta_cold:>12.2f} s {delta:>6.3f} s   {bytes_a_file}"
+
+
+def after_a_refresh(skipping: Skipping, folder: Path, files: int, number: int, frame: DataFrame) -> float:
+    """What the first query takes after a version of the index with four more files."""
+    store = skipping.table(str(folder))._store
+    snapshot = store.snapshot()
+    assert snapshot is not None
+    (field,) = snapshot.fields.values()
+    names = [f"new-{number}-{i}.parquet" for i in range(4)]
+    DeltaStore(store.uri).append(
+        [FileKey(name, 1 << 20, 1_800_000_000_000 + number) for name in names],
+        [ROWS] * len(names),
+        {field: records_of(field.type, ROWS * (files + np.arange(len(names))))},
+        declare=False,
+    )
+    return seconds(lambda: planned(frame.where(f"x = {50 * files + number}")))
 
 
 def planned(frame: Any) -> None:
@@ -103,16 +121,19 @@ def write(skipping: Skipping, folder: Path, files: int) -> None:
     snapshot = store.snapshot()
     assert snapshot is not None
     (column,) = snapshot.fields
-    low = ROWS * np.arange(files)
-    counts = {"rows": np.full(files, ROWS), "nulls": np.zeros(files, dtype=int), "nans": np.zeros(files, dtype=int)}
-    values = {"min": low, "max": low + ROWS - 1, **counts}
-    type_ = snapshot.fields[column].type
-    records = pa.StructArray.from_arrays([pa.array(values.get(f.name, counts["nulls"]), f.type) for f in type_], fields=list(type_))
+    records = records_of(snapshot.fields[column].type, ROWS * np.arange(files))
     others = np.delete(np.arange(files), [0, middle])
     draw = np.random.default_rng(files)
     sizes, times = draw.integers(1 << 20, 1 << 27, files).tolist(), (1_700_000_000_000 + draw.integers(0, 1 << 31, files)).tolist()
     keys = [FileKey(name(i), sizes[i], times[i]) for i in others]
     DeltaStore(store.uri).append(keys, [ROWS] * len(keys), {snapshot.fields[column]: records.take(pa.array(others))}, declare=False)
+
+
+def records_of(type_: pa.StructType, low: Any) -> pa.StructArray:
+    """Those of files that hold ROWS values each, from these on."""
+    none = np.zeros(len(low), dtype=int)
+    values = {"min": low, "max": low + ROWS - 1, "rows": np.full(len(low), ROWS)}
+    return pa.StructArray.from_arrays([pa.array(values.get(field.name, none), field.type) for field in type_], fields=list(type_))
 
 
 def name(i: int) -> str:
