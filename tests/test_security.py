@@ -20,7 +20,8 @@ from deltalake import DeltaTable
 from data_skip import DataSkipError, MinMax, Skipping, ValueList
 from data_skip.building.source import TableSource, as_indexed
 from data_skip.planning.catalog import FOLDER, _candidates
-from data_skip.store import DeltaStore, FileKey, Places, StoreError, guard, sizes, snapshot
+from data_skip.store import DeltaStore, FileKey, Places, StoreError, guard, sizes
+from data_skip.store import records as stored_records
 from data_skip.store.definition import Definition
 from data_skip.store.layout import BASE, definition_field
 from tests.support import Lake
@@ -281,12 +282,12 @@ def test_text_that_a_dictionary_holds_once(tmp_path: Path) -> None:
 
 
 def test_records_that_take_more_memory_than_there_is(forged: Forged, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "most_bytes", lambda: 5000)
+    monkeypatch.setattr(stored_records, "most_bytes", lambda: 5000)
     assert forged.read() is not None
     forged.add(*[FileKey(f"{i}.parquet", 10, 1) for i in range(1000)])
     forged.refused("of memory")
-    monkeypatch.setattr(snapshot, "_MOST_ROWS", 100)
-    monkeypatch.setattr(snapshot, "most_bytes", sizes.most_bytes)
+    monkeypatch.setattr(stored_records, "MOST_ROWS", 100)
+    monkeypatch.setattr(records, "most_bytes", sizes.most_bytes)
     forged.refused("more than 100 rows")
 
 

@@ -53,9 +53,9 @@ def test_what_the_jvm_maps_is_what_was_packed(keys: list[tuple[str, int, int]], 
     data = b"".join(packed(whole, listed))
     (count,) = struct.unpack_from("<q", data)
     assert count == len(keys)
-    sizes, times, starts = np.split(np.frombuffer(data, "<i8", 3 * count + 1, 16), [count, 2 * count])
-    assert list(data[24 + 24 * count : 24 + 25 * count]) == listed.tolist()
-    text = data[24 + 25 * count :]
+    sizes, times, starts = np.split(np.frombuffer(data, "<i8", 3 * count + 1, 24), [count, 2 * count])
+    assert list(data[32 + 24 * count : 32 + 25 * count]) == listed.tolist()
+    text = data[32 + 25 * count :]
     paths = [text[start:end].decode() for start, end in pairwise(starts)]
     assert list(zip(paths, sizes.tolist(), times.tolist(), strict=True)) == keys
     assert starts[-1] == len(text)
@@ -104,10 +104,10 @@ def test_the_jvm_maps_more_than_two_billion_bytes(spark: SparkSession, tmp_path:
     """As of some fifteen million files, of whose file only the last ones are written here: what is not takes no room."""
     count, path = 88_000_000, b"folder/last.parquet"
     with (tmp_path / "keys").open("wb") as file:
-        for place, value in {0: count, 8 + 8 * count: 7, 8 + 16 * count: 8, 16 + 24 * count: len(path)}.items():
+        for place, value in {0: count, 16 + 8 * count: 7, 16 + 16 * count: 8, 24 + 24 * count: len(path)}.items():
             file.seek(place)
             file.write(struct.pack("<q", value))
-        file.seek(24 + 25 * count - 1)
+        file.seek(32 + 25 * count - 1)
         file.write(b"\1" + path)
     assert (tmp_path / "keys").stat().st_size > 1 << 31
     last = mapped(spark, tmp_path / "keys")
@@ -144,13 +144,14 @@ def test_files_that_are_added_to_those_of_an_earlier_version(spark: SparkSession
     """In their folders, and looked up, as if all were mapped at once; some files are gone since, and some are back."""
     for seed in range(5):
         random = Random(seed)
-        keys = drawn(random, 400)
+        flat = seed % 2 == 1
+        keys = [(f"{i}", random.choice([0, 1, 1]), i) for i in range(400)] if flat else drawn(random, 400)
         first = random.randrange(300, 400)
         before = np.array([random.random() < 0.9 for _ in keys])
         listed = np.array([random.random() >= gone if was else random.random() < back for was in before])
         listed[first:] = before[first:]
-        (tmp_path / "before").write_bytes(b"".join(packed(table(keys[:first]), before[:first])))
-        (tmp_path / "added").write_bytes(b"".join(packed(table(keys), listed, first)))
+        (tmp_path / "before").write_bytes(b"".join(packed(table(keys[:first]), before[:first], 0, flat)))
+        (tmp_path / "added").write_bytes(b"".join(packed(table(keys), listed, first, flat)))
         known = mapped(spark, tmp_path / "added", mapped(spark, tmp_path / "before"))
         filled, alone = by_folder(keys, listed)
         found = [list(places) for places in known.byFolder()]

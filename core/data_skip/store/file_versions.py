@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from data_skip.store.parts import merged
-from data_skip.store.paths import has_summary, refuse_numbers, refuse_paths
+from data_skip.store.paths import Letters, refuse_numbers, refuse_paths
 from data_skip.store.versions import Places, distinct, places_in
 
 Flags = npt.NDArray[np.bool_]
@@ -29,23 +30,26 @@ class FileVersions:
     row_counts: npt.NDArray[Any]  # NaN where none is known
     generations: npt.NDArray[np.int64]
     recorded: Flags  # whether a file version was collected, or is but known to be there
-    may_have_summary: bool  # whether one of them, listed or not, is a summary of the columns of all
+    letters: Letters  # of all paths, listed or not
 
     @classmethod
     def of(cls, rows: pa.Table) -> FileVersions:
         """Those of some rows. ValueError for what no table has."""
-        keys, places = distinct(rows)
+        with ThreadPoolExecutor(1) as beside:  # while all is ordered, which leaves a core
+            looked = beside.submit(Letters.of, rows["path"])
+            keys, places = distinct(rows)
+            letters = looked.result()
         count = len(keys)
         generations, recorded = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
         collected = _said(rows, "collected", True)
         _raise_to(generations, places, _said(rows, "generation", 0))
         _raise_to(recorded, places, collected)
         sizes = keys["size"].to_numpy()
-        refuse_paths(keys["path"])
+        refuse_paths(keys["path"], letters)
         refuse_numbers(sizes, generations)
         counts = merged(rows["row_count"], None, places, count).to_numpy(zero_copy_only=False)
         holds = None if places is None else collected
-        return cls(keys, places, holds, len(rows), sizes, counts, generations, recorded, has_summary(keys["path"]))
+        return cls(keys, places, holds, len(rows), sizes, counts, generations, recorded, letters)
 
     def and_of(self, rows: pa.Table) -> FileVersions:
         """These, and then those of further rows, some of which may be of the same: in all as `of` gives, for all rows."""
@@ -74,8 +78,8 @@ class FileVersions:
             places = np.concatenate([self._all_places, at[more._all_places]])
             holds = np.concatenate([self._all_holds, more._all_holds])
         keys = pa.concat_tables([self.keys, added.cast(self.keys.schema)])
-        summary = self.may_have_summary or more.may_have_summary
-        return FileVersions(keys, places, holds, self.rows + more.rows, sizes, counts, generations, recorded, summary)
+        letters = self.letters.or_of(more.letters)
+        return FileVersions(keys, places, holds, self.rows + more.rows, sizes, counts, generations, recorded, letters)
 
     @property
     def _all_places(self) -> Places:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,54 @@ SUMMARIES = ("_common_metadata", "_metadata")  # files of which Spark takes the 
 # In a folder that Spark does not list, unless it is called as a summary is.
 HIDDEN = re.compile(r"(^|/)(\.[^/]*|_[^/=]*|[^/]*\._COPYING_)/")
 SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
+_METADATA = b"_metadata"
 _OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
 _MOST_NUMBER = 1 << 62  # of a size, and of a generation
 
 
-def refuse_paths(paths: pa.ChunkedArray) -> None:
+class Letters(NamedTuple):
+    """What stands in some paths, seen in one look at their text: most tables have nothing of it."""
+
+    slash: bool = False
+    percent: bool = False
+    nul: bool = False
+    metadata: bool = False  # the word, as in the name of a summary
+    beyond_ascii: bool = False
+    begins: bool = False  # a path with _ or .
+    short: bool = False  # a path of two characters at most
+
+    @classmethod
+    def of(cls, paths: pa.ChunkedArray) -> Letters:
+        """Of what stands there, or where two of them meet."""
+        found: dict[str, bool] = dict.fromkeys(cls._fields, False)
+        for chunk in paths.chunks:
+            starts, text = text_of(chunk)
+            lengths = np.diff(starts)
+            firsts = np.frombuffer(text, dtype=np.uint8)[starts[:-1][lengths > 0]]
+            found["begins"] |= bool(np.isin(firsts, (ord("_"), ord("."))).any())
+            found["short"] |= bool((lengths <= 2).any())
+            for part in texts(chunk, len(_METADATA)):
+                found["slash"] = found["slash"] or b"/" in part
+                found["percent"] = found["percent"] or b"%" in part
+                found["nul"] = found["nul"] or b"\0" in part
+                found["metadata"] = found["metadata"] or (b"_" in part and _METADATA in part)
+                found["beyond_ascii"] = found["beyond_ascii"] or not part.isascii()
+        return cls(**found)
+
+    def or_of(self, others: Letters) -> Letters:
+        """What stands in these paths, or in others."""
+        return Letters(*(ours or theirs for ours, theirs in zip(self, others, strict=True)))
+
+    @property
+    def flat(self) -> bool:
+        """Whether all files surely lie in one folder, and have names that say nothing of what they are."""
+        return not (self.slash or self.begins)
+
+
+def refuse_paths(paths: pa.ChunkedArray, letters: Letters) -> None:
     """ValueError for a path outside of the root of a table."""
+    if not (letters.slash or letters.percent or letters.nul or letters.short):
+        return
     if any(map(_may_lead_outside, paths.chunks)):  # a first look, which takes a tenth of the second
         outside = paths.filter(pc.match_substring_regex(paths, _OUTSIDE))
         if len(outside):
@@ -55,13 +98,12 @@ def _may_lead_outside(paths: pa.Array) -> bool:
 
 def has_summary(paths: pa.ChunkedArray) -> bool:
     """Whether one of the files is a summary of the columns of all."""
-    return any_has(paths, b"_") and any_has(paths, b"_metadata") and bool(pc.any(pc.match_substring_regex(paths, SUMMARY)).as_py())
+    return bool(pc.any(pc.match_substring_regex(paths, SUMMARY)).as_py())
 
 
-def without_hidden(paths: pa.ChunkedArray) -> pa.ChunkedArray:
+def without_hidden(paths: pa.ChunkedArray, letters: Letters) -> pa.ChunkedArray:
     """Those of some paths that lie in no folder that Spark does not list."""
-    begins = any(pc.any(pc.starts_with(paths, mark)).as_py() for mark in "._")
-    if not any_has(paths, b"/") or not (begins or any(any_has(paths, mark) for mark in (b"/_", b"/.", b"_/"))):
+    if not letters.slash or not (letters.begins or any(any_has(paths, mark) for mark in (b"/_", b"/.", b"_/"))):
         return paths
     hidden = pc.and_not(pc.match_substring_regex(paths, HIDDEN.pattern), pc.match_substring_regex(paths, r"(^|/)_(common_)?metadata"))
     return paths.filter(pc.invert(hidden))

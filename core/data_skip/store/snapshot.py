@@ -23,7 +23,7 @@ from data_skip.store.clock import now
 from data_skip.store.file_versions import FileVersions
 from data_skip.store.guard import refuse_parts
 from data_skip.store.layout import BASE, DEFINITION, FileKey, StoreError, declared, defined, is_of, number_of, refuse_types, said
-from data_skip.store.paths import SUMMARY, any_has, has_summary, texts, without_hidden
+from data_skip.store.paths import SUMMARY, any_has, has_summary, without_hidden
 from data_skip.store.records import MOST_ROWS, Read, StoredRecords, of_files
 from data_skip.store.storage_options import StorageOptions
 from data_skip.store.versions import KEYS as KEY_NAMES
@@ -127,16 +127,16 @@ class Snapshot(StoredRecords):
 
         recursive: whether files in folders are read that are no partitions.
         """
-        paths, there = self.keys["path"], self.listed & (self.sizes > 0)
+        paths, there, letters = self.keys["path"], self.listed & (self.sizes > 0), self._versions.letters
         if not there.all():
             paths = paths.filter(pa.array(there))
-        paths = without_hidden(paths)
+        paths = without_hidden(paths, letters)
         if self.has_summary:
             paths = paths.filter(pc.invert(pc.match_substring_regex(paths, SUMMARY)))
-        partitioned = any(any_has(part, b"=") and pc.any(pc.match_substring_regex(part, "=.*/")).as_py() for part in paths.chunks)
-        if not recursive and not partitioned and any_has(paths, b"/"):
-            paths = paths.filter(pc.invert(pc.match_substring(paths, "/")))
-        if not any_has(paths, b"%") and all(part.isascii() for part in texts(paths)):
+        if not recursive and letters.slash and any_has(paths, b"/"):
+            partitioned = any(any_has(part, b"=") and pc.any(pc.match_substring_regex(part, "=.*/")).as_py() for part in paths.chunks)
+            paths = paths if partitioned else paths.filter(pc.invert(pc.match_substring(paths, "/")))
+        if not (letters.percent or letters.beyond_ascii):
             return pc.min(paths).as_py()
         return min(paths.to_pylist(), key=lambda path: unquote(path).encode("utf-16-be"), default=None)  # as Java compares names
 
@@ -148,7 +148,7 @@ class Snapshot(StoredRecords):
     @cached_property
     def has_summary(self) -> bool:
         """Whether one of the listed files, in whatever folder, is a summary of the columns of all."""
-        return self._versions.may_have_summary and has_summary(self.keys["path"].filter(pa.array(self.listed)))
+        return self._versions.letters.metadata and has_summary(self.keys["path"].filter(pa.array(self.listed)))
 
     @property
     def keys(self) -> pa.Table:
@@ -172,10 +172,10 @@ class Snapshot(StoredRecords):
         return found
 
     def _handed_over(self, take: Callable[[str, str], Read | None], mapped_as: str, first: int) -> Read | None:
-        keys = self.keys
+        keys, letters = self.keys, self._versions.letters
         with NamedTemporaryFile(prefix="data-skip-", delete=False) as file:
             try:
-                file.writelines(self._reading(lambda: packed(keys, self.listed, first)))
+                file.writelines(self._reading(lambda: packed(keys, self.listed, first, letters.flat)))
                 file.flush()
                 found = take(file.name, mapped_as)
                 if found is not None and not first:

@@ -83,11 +83,14 @@ def _numbered(paths: pa.ChunkedArray) -> Places:
     return np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
 
 
-def packed(keys: pa.Table, listed: npt.NDArray[np.bool_], first: int = 0) -> list[Any]:
-    """The keys as KnownFiles.java maps them, little-endian: buffers, one after the other. first: how many of them it has mapped before.
+def packed(keys: pa.Table, listed: npt.NDArray[np.bool_], first: int = 0, flat: bool = False) -> list[Any]:
+    """The keys as KnownFiles.java maps them, little-endian: buffers, one after the other.
 
-    How many are new, and that `first`; the sizes of the new ones, their modification times, where each path begins, and where the last one
-    ends (all of 64 bits); a byte for each of all, 1 where it is listed; the new paths, in UTF-8. ValueError for more than the JVM can map.
+    first: how many of them it has mapped before. flat: as of paths.Letters.
+
+    How many are new, that `first`, and 1 where they are `flat`; the sizes of the new ones, their modification times, where each path
+    begins, and where the last one ends (all of 64 bits); a byte for each of all, 1 where it is listed; the new paths, in UTF-8. ValueError for more
+    than the JVM can map.
     """
     starts, texts, end = [], [], 0
     new = keys.slice(first)
@@ -98,7 +101,7 @@ def packed(keys: pa.Table, listed: npt.NDArray[np.bool_], first: int = 0) -> lis
         end += len(text)
     if max(8 * (len(keys) + 1), end) > _MOST_MAPPED:
         raise ValueError(f"it has {len(keys):,} file versions, whose paths have {end:,} bytes; at most {_MOST_MAPPED:,} are looked up")
-    longs = [np.array([len(new), first]), new["size"].to_numpy(), new["modification_time"].to_numpy(), *starts, np.array([end])]
+    longs = [np.array([len(new), first, flat]), new["size"].to_numpy(), new["modification_time"].to_numpy(), *starts, np.array([end])]
     return [*(part.astype("<i8", copy=False).data for part in longs), listed.view(np.uint8).data, *texts]
 
 
@@ -106,8 +109,8 @@ def mapped(file: str) -> pa.Table:
     """The keys that were `packed`, all of them, in a file, which may be deleted then: what is not asked for is not read."""
     data = pa.memory_map(file).read_buffer()
     (count,) = np.frombuffer(data.slice(0, 8), dtype="<i8").tolist()
-    sizes, times, starts = (data.slice(16 + 8 * count * i, 8 * (count + i // 2)) for i in range(3))
-    paths = pa.LargeStringArray.from_buffers(count, starts, data.slice(16 + 8 * (3 * count + 1) + count))
+    sizes, times, starts = (data.slice(24 + 8 * count * i, 8 * (count + i // 2)) for i in range(3))
+    paths = pa.LargeStringArray.from_buffers(count, starts, data.slice(24 + 8 * (3 * count + 1) + count))
     longs = (pa.Int64Array.from_buffers(pa.int64(), count, [None, part]) for part in (sizes, times))
     return pa.table(dict(zip(KEYS, (paths, *longs), strict=True)))
 

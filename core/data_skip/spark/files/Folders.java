@@ -59,8 +59,9 @@ public final class Folders {
     return result;
   }
 
-  /** And those from a place on, up to the last whose path lies in one file, which `own` has mapped. */
-  public Folders with(Versions own, int first) {
+  /** And those from a place on, up to the last whose path lies in one file, which `own` has mapped. flat: whether all lie in one folder. */
+  public Folders with(Versions own, int first, boolean flat) {
+    if (flat) return inOne(first, own.count());
     IntBuffer inside = null;
     byte[] folder = null; // of the last file
     byte[] block = new byte[0];
@@ -86,6 +87,20 @@ public final class Folders {
       if (inside == null || !inside.hasRemaining()) filled.put(ByteBuffer.wrap(folder), inside = larger(inside));
       inside.put(slot);
     }
+    return this;
+  }
+
+  private Folders inOne(int first, int end) {
+    ByteBuffer folder = ByteBuffer.wrap(new byte[0]);
+    IntBuffer before = (IntBuffer) filled.get(folder);
+    IntBuffer inside = IntBuffer.allocate(end - first + (before == null ? 0 : before.position()));
+    if (before != null) inside.put(before.array(), 0, before.position());
+    for (int slot = first; slot < end; slot++) {
+      if (!known.isListed(slot)) continue;
+      if (known.size(slot) == 0) empty.putIfAbsent(folder, new Integer(slot));
+      else inside.put(slot);
+    }
+    if (inside.position() > 0) filled.put(folder, inside);
     return this;
   }
 

@@ -40,6 +40,7 @@ public final class KnownFiles implements Folders.Versions {
   private final KnownFiles base; // of an earlier version of the index, with the first of these file versions; null where all are here
   private final int first; // the number of those
   private final int count; // of all
+  private final boolean flat; // whether all lie in one folder, and have names that say nothing of what they are
   private final ByteBuffer sizes; // these and the following without those of `base`
   private final ByteBuffer times;
   private final ByteBuffer starts; // of each path, and the end of the last
@@ -67,16 +68,17 @@ public final class KnownFiles implements Folders.Versions {
     this.base = base;
     FileChannel channel = FileChannel.open(Paths.get(file, new String[0]), new OpenOption[] {StandardOpenOption.READ});
     try {
-      ByteBuffer counts = mapped(channel, 0, 16);
+      ByteBuffer counts = mapped(channel, 0, 24);
       int own = Math.toIntExact(counts.getLong(0));
       first = Math.toIntExact(counts.getLong(8));
+      flat = counts.getLong(16) == 1;
       count = Math.addExact(first, own);
       long longs = 8L * own;
-      sizes = mapped(channel, 16, longs);
-      times = mapped(channel, 16 + longs, longs);
-      starts = mapped(channel, 16 + 2 * longs, longs + 8);
-      listed = mapped(channel, 24 + 3 * longs, count);
-      paths = mapped(channel, 24 + 3 * longs + count, starts.getLong(8 * own));
+      sizes = mapped(channel, 24, longs);
+      times = mapped(channel, 24 + longs, longs);
+      starts = mapped(channel, 24 + 2 * longs, longs + 8);
+      listed = mapped(channel, 32 + 3 * longs, count);
+      paths = mapped(channel, 32 + 3 * longs + count, starts.getLong(8 * own));
     } finally {
       channel.close();
     }
@@ -206,7 +208,8 @@ public final class KnownFiles implements Folders.Versions {
   public int[][] byFolder() {
     if (folders == null) {
       Folders before = base == null ? new Folders(this) : Folders.of(base.byFolder(), base, this);
-      folders = (before == null ? new Folders(this).with(base, 0) : before).with(this, first).all();
+      if (before == null) before = new Folders(this).with(base, 0, base.flat);
+      folders = before.with(this, first, flat).all();
     }
     return folders;
   }
