@@ -287,7 +287,7 @@ def test_records_that_take_more_memory_than_there_is(forged: Forged, monkeypatch
     forged.add(*[FileKey(f"{i}.parquet", 10, 1) for i in range(1000)])
     forged.refused("of memory")
     monkeypatch.setattr(stored_records, "MOST_ROWS", 100)
-    monkeypatch.setattr(records, "most_bytes", sizes.most_bytes)
+    monkeypatch.setattr(stored_records, "most_bytes", sizes.most_bytes)
     forged.refused("more than 100 rows")
 
 

@@ -89,8 +89,8 @@ def packed(keys: pa.Table, listed: npt.NDArray[np.bool_], first: int = 0, flat: 
     first: how many of them it has mapped before. flat: as of paths.Letters.
 
     How many are new, that `first`, and 1 where they are `flat`; the sizes of the new ones, their modification times, where each path
-    begins, and where the last one ends (all of 64 bits); a byte for each of all, 1 where it is listed; the new paths, in UTF-8. ValueError for more
-    than the JVM can map.
+    begins, and where the last one ends (all of 64 bits); a byte for each of all, 1 where it is listed; the new paths, in UTF-8.
+    ValueError for more than the JVM can map.
     """
     starts, texts, end = [], [], 0
     new = keys.slice(first)
