@@ -10,12 +10,14 @@ from data_skip.building.indexing import fitted, sample_of
 from data_skip.building.source import TableState
 from data_skip.building.stored import stored_columns, tuned_otherwise
 from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.expression import calls_python
 from data_skip.index import Index
 from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import usable
 from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition, another_reader
+from data_skip.store.reader import difference
 
 
 class IndexExistsError(DataSkipError):
@@ -57,7 +59,7 @@ class Existing:
     def to_refresh(self, state: TableState) -> list[Binding]:
         """Those that the session knows, bound to the table as it is now. DataSkipError for one that means something else by now.
 
-        DataSkipWarning for one that the session does not know.
+        DataSkipWarning for one that the session does not know, or whose Python function is another one here: the others are of use.
         """
         bindings: list[Binding] = []
         for stored in self.definitions.values():
@@ -65,8 +67,12 @@ class Existing:
             if isinstance(index, str):
                 warnings.warn(index, DataSkipWarning, stacklevel=3)
                 continue
-            bindings.append(bind(index, state.frame, state.scan, self._jvm, stored=True))
-            if why := changed(stored, bindings[-1].definition):
+            binding = bind(index, state.frame, state.scan, self._jvm, stored=True)
+            if not (why := changed(stored, binding.definition)):
+                bindings.append(binding)
+            elif calls_python(stored.bound_expressions) and not difference(stored.reader, binding.definition.reader):
+                warnings.warn(f"{index} is not used: it was {why}; drop_index() and create_index() it", DataSkipWarning, stacklevel=3)
+            else:
                 raise DataSkipError(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
         return bindings
 

@@ -259,6 +259,11 @@ def calls_of(trees: Iterable[Expression]) -> list[Call]:
     return [node for tree in trees for node in tree.walk() if isinstance(node, Call)]
 
 
+def calls_python(trees: Iterable[Expression]) -> bool:
+    """Whether expressions call a Python function."""
+    return any(call.name == "PythonUDF" for call in calls_of(trees))
+
+
 def conjuncts(node: Expression) -> list[Expression]:
     """The operands of an AND, however deep; the node itself where it is none."""
     if isinstance(node, Call) and node.name == "And":

@@ -12,11 +12,11 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, all_suffixes
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import islice
@@ -28,6 +28,7 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")}
 _FOR_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")  # also those of a user, or of a cluster
 _OF_PYTHON = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 _OTHERS = ("data_skip", "pyspark", "__main__")  # the first names its own packages itself
+_LOADABLE = tuple(all_suffixes())
 _CONTAINERS = (dict, list, tuple, set, frozenset)
 _MOST_INSIDE = 10_000
 _MOST_SOURCES = 10_000  # that are kept
@@ -164,7 +165,7 @@ def imported_by(name: str) -> set[str]:
     for file in _files(name):
         if file.suffix == ".py":
             found |= _of_file(str(file), *_state(file)).imported_by(_package_of(file, name))
-        else:
+        elif not file.name.endswith(_LOADABLE):  # an archive
             inside = [module for other, module in [*sys.modules.items()] if other == name or other.startswith(f"{name}.")]
             for module in inside:
                 found |= _source(module).imported_by(_attribute(module, "__package__") or "")
@@ -189,14 +190,21 @@ def _files(name: str) -> list[Path]:
     if archive.is_file():
         return [archive]
     own = [] if spec.origin is None or spec.submodule_search_locations is not None else [Path(spec.origin)]
-    below = (
-        Path(folder, file)
-        for place in spec.submodule_search_locations or ()
-        for folder, _, files_there in os.walk(place)  # a hundred thousand files of data cost a look at their names
-        for file in files_there
-        if file.endswith(".py")
-    )
-    return [*own, *sorted(file for file in below if file.is_file())]
+    loaded = _attribute(sys.modules[name], "__path__") if name in sys.modules else None
+    places = dict.fromkeys([*(spec.submodule_search_locations or ()), *(loaded or ())])
+    return [*own, *sorted(file for place in places for file in _below(place) if file.is_file())]
+
+
+def _below(place: str) -> Iterator[Path]:
+    """What Python can load below a folder, by links as well; a hundred thousand files of data cost a look at their names."""
+    met: set[str] = set()
+    for folder, folders, names in os.walk(place, followlinks=True):
+        if (here := os.path.realpath(folder)) in met:
+            folders.clear()
+            continue
+        met.add(here)
+        caches = os.path.basename(folder) == "__pycache__"  # of what lies beside them
+        yield from (Path(folder, name) for name in names if name.endswith(_LOADABLE) and not caches)
 
 
 @dataclass(frozen=True)

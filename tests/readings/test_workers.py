@@ -8,6 +8,7 @@ import sys
 from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
-from data_skip import MinMax, ValueList
+from data_skip import DataSkipWarning, MinMax, ValueList
 from data_skip.spark import python_code, workers
 from data_skip.spark.python_code import Given, code_of
 from data_skip.spark.workers import Started, started_by
@@ -257,3 +258,41 @@ def test_what_a_module_keeps_in_containers(tmp_path: Path, monkeypatch: pytest.M
     command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_ruled").found, StringType())))
     assert code_of(command, "reading_ruled")["unsure"] == "module reading_rules"
     assert "unsure" not in code_of(command, "reading_ruled,reading_rules")
+
+
+def test_all_that_a_vouched_package_can_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules that are compiled, without source, and in folders that are links; and a folder that is linked in a circle."""
+    (tmp_path / "shared").mkdir()
+    rules = tmp_path / "shared" / "rules.py"
+    rules.write_text("def rule(x): return x\n")
+    package = tmp_path / "reading_linked"
+    package.mkdir()
+    (package / "__init__.py").write_text("def found(x): return x\n")
+    (package / "linked").symlink_to(tmp_path / "shared")
+    (package / "again").symlink_to(package)
+    compiled = package / f"fast{EXTENSION_SUFFIXES[0]}"
+    compiled.write_bytes(b"1")
+    (package / "alone.pyc").write_bytes(b"1")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_linked").found, StringType())))
+    seen = [code_of(command, "reading_linked")]
+    for file in (rules, compiled, package / "alone.pyc"):
+        file.write_bytes(file.read_bytes() + b"2\n")
+        python_code._all_of.cache_clear()
+        seen.append(code_of(command, "reading_linked"))
+    assert all(told.keys() == {"named"} for told in seen) and len({told["named"] for told in seen}) == 4
+
+
+def test_one_index_whose_function_is_another_one_here(lake: Lake) -> None:
+    """It stopped refresh() of all others, until a person came."""
+    lake.file("a.parquet", {"s": ["a"]})
+    lake.spark.udf.register("other_here", F.udf(lambda s: s + "1", "string"))
+    lake.index(ValueList("other_here(s)"), MinMax("s"))
+    lake.spark.udf.register("other_here", F.udf(lambda s: s + "2", "string"))
+    lake.file("b.parquet", {"s": ["b"]})
+    with pytest.warns(DataSkipWarning, match=r"ValueList\(other_here\(s\)\) is not used: it was collected when .*; drop_index"):
+        report = lake.table().refresh()
+    assert report.indexes == ["MinMax(s)"] and report.files_collected == 1
+    lake.check("s = 'b'", read=["b.parquet"])
+    lake.check("other_here(s) = 'b2'", read=["b.parquet"])
+    lake.check("other_here(s) = 'b1'", read=[])

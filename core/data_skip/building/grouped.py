@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from data_skip.building.binding import Binding
 from data_skip.building.collect import COUNT, HELD, TOLD, WHOLE, expressions_of, named, takes_distinct
 from data_skip.data_types import FRACTIONAL, is_ordered
-from data_skip.expression import Call, columns_of, decode
+from data_skip.expression import calls_python, columns_of, decode
 from data_skip.index import Index
 from data_skip.spark.errors import SPARK_ERRORS, is_cancelled
 from data_skip.spark.jvm import Jvm
@@ -56,7 +56,7 @@ def candidates(bindings: Sequence[Binding]) -> list[Grouping]:
     found = []
     if all(len(column.path) == 1 and _groups_exactly(column.type) for column in columns) and not any(map(_is_ours, names)):
         found.append(Grouping(tuple(names)))
-    by_python = any(isinstance(node, Call) and node.name == "PythonUDF" for tree in trees for node in tree.walk())
+    by_python = calls_python(trees)
     if all(_groups_exactly(tree.type) for tree in trees) and not by_python:
         found.append(Grouping())
     return found

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from data_skip.ask_spark import Rule, Spark
 from data_skip.clause import ALWAYS_TRUE, AllOf, Clause, Mask, Records
-from data_skip.expression import Call, Column, Expression, calls_of, name_of
+from data_skip.expression import Call, Column, Expression, calls_of, calls_python, name_of
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex
 from data_skip.planning.catalog import Knowledge
@@ -50,7 +50,7 @@ def why_no_clause(node: Expression, indexes: Indexes, knowledge: Knowledge | Non
     missing = columns - _columns(tree for index in indexes.bound for tree in index.expressions)
     others = ", ".join(str(index) for index in indexes.bound if columns & _columns(index.expressions))
     reason = f"no index on {_listed(missing)}" if missing else f"no filter of {others} serves it"
-    if (what := _unsure(node)) and any(call.name == "PythonUDF" for index in indexes.bound for call in calls_of(index.expressions)):
+    if (what := _unsure(node)) and any(calls_python(index.expressions) for index in indexes.bound):
         return f"{reason}: it is by {what}, and no index over that is believed; see {VOUCHED} in docs/predicates.md"
     if knowledge is None or name_of(node) == "IsNotNull":
         return reason
