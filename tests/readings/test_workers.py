@@ -296,3 +296,27 @@ def test_one_index_whose_function_is_another_one_here(lake: Lake) -> None:
     lake.check("s = 'b'", read=["b.parquet"])
     lake.check("other_here(s) = 'b2'", read=["b.parquet"])
     lake.check("other_here(s) = 'b1'", read=[])
+
+
+def test_a_python_that_did_not_answer_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a cold file system: it was taken for one that cannot be started, as long as the process lived."""
+    moment = [1000.0]
+    monkeypatch.setattr(workers, "monotonic", lambda: moment[0])
+    script = tmp_path / "python"
+    assert workers.worker_of(str(script), None) is None
+    python(tmp_path, "")
+    assert workers.worker_of(str(script), None) is None
+    moment[0] += 61
+    assert workers.worker_of(str(script), None) is not None
+
+
+def test_what_a_vouched_package_that_is_installed_imports(lake: Lake, packages: Path) -> None:
+    install(packages, "reading-outer", "1.0", "reading_outer.py")
+    install(packages, "reading-inner", "1.0", "reading_inner.py")
+    (packages / "reading_outer.py").write_text("from reading_inner import found\n")
+    command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_outer").found, StringType())))
+    assert "unsure" not in code_of(command, "reading_outer")
+    (packages / "reading_inner-1.0.dist-info" / "direct_url.json").write_text('{"dir_info": {"editable": true}, "url": "file:///x"}')
+    python_code.installed.cache_clear()
+    assert "editable form" in code_of(command, "reading_outer")["unsure"]
+    assert "unsure" not in code_of(command, "reading_outer,reading_inner")

@@ -14,7 +14,7 @@ from data_skip.store.clock import now
 
 Refresh = Callable[[], IndexReport]
 _LONG = 1.0  # seconds: a refresh that took no longer before it failed is tried by each query
-_AGAIN = 20  # times as long as another one took until it failed, none is tried
+_AGAIN, _MOST_AGAIN = 20, 60.0  # so many times as long as another one took until it failed, and seconds at most, none is tried
 _CONTRACT = re.compile(r"bounded\((\d+(?:\.\d+)?)\)")
 
 
@@ -44,7 +44,9 @@ class Bounded:
         asked: how the table is asked for, of which it is known again. refresh: DataSkipError where that is another table by now.
         """
         with self._lock:
-            self._refreshes.setdefault(asked, refresh)
+            if asked not in self._refreshes:
+                self._refreshes[asked] = refresh
+                self._tried_again = -math.inf  # this one may do
 
     def was_put_back(self, said: tuple[Any, ...]) -> bool:
         """Whether a snapshot may not follow the one of before, as of an index that was put back from a copy: then it is of any age.
@@ -100,7 +102,7 @@ class Bounded:
         except BaseException as error:  # which is the query's, not this thread's; a panic of deltalake's Rust is no Exception
             self._error = error
             took = now() - started
-            self._tried_again = now() + (took * _AGAIN if took > _LONG else 0.0)
+            self._tried_again = now() + (min(took * _AGAIN, _MOST_AGAIN) if took > _LONG else 0.0)
         finally:
             with self._lock:
                 self._running = None

@@ -35,7 +35,7 @@ def installed(package: str, began: float) -> Installed:
     code: dict[str, str] = {}
     places: list[Path | None] = []
     left = list(_distributions(began).get(package, ()))
-    met, why = set(left), "" if _lies_installed(package) else "which would be found elsewhere than where packages are installed"
+    met, why = set(left), "" if lies_installed(package) else "which would be found elsewhere than where packages are installed"
     while left:
         name = left.pop()
         try:
@@ -74,7 +74,7 @@ def _needed(requirement: str) -> str | None:
     return name
 
 
-def _lies_installed(package: str) -> bool:
+def lies_installed(package: str) -> bool:
     """Whether a package would be found where packages are installed, and nowhere else."""
     spec = spec_of(package)
     if spec is None:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from pyspark import SparkContext
 
 from data_skip.source_code import imported_by, is_installed, is_of_library, is_of_python, parents, referred, spec_of, whole
-from data_skip.spark.installed import installed, is_elsewhere, is_of_library_of
+from data_skip.spark.installed import installed, is_elsewhere, is_of_library_of, lies_installed
 from data_skip.spark.pickled import Names, names_of
 from data_skip.spark.workers import Worker, started_by, worker_of
 
@@ -36,6 +36,7 @@ VOUCHED = "spark.data_skip.python.modules"
 _ROW_AT_A_TIME = 100  # Spark's PythonEvalType
 _VECTORS = {"pandas", "pyarrow"}  # which PySpark hands to others
 _OWN = "data_skip"  # which tasks compare with the driver's
+_OF_CYTHON = "_cython_"  # whose functions have their class in a module of no file
 _NEVER = {"__main__", "__mp_main__", "pyspark", "py4j"}
 # Parameters of a function: a digest of the code that it names; and what it names of which nobody knows what it is in workers, and why.
 NAMED, UNSURE = "named", "unsure"
@@ -154,7 +155,7 @@ class _Named:
         left = sorted(names, reverse=True)
         while left:
             name = left.pop()
-            if name not in self._met and name.partition(".")[0] not in _NEVER:
+            if name not in self._met and name.partition(".")[0] not in _NEVER and not name.startswith(_OF_CYTHON):
                 self._met.add(name)
                 left += sorted(self._add(name, name.partition(".")[0]), reverse=True)
 
@@ -190,8 +191,20 @@ class _Named:
                 continue
             self.seen[all_of], others = _all_of(name, int(time.monotonic() / _SECONDS))
             left += sorted({known for other in others if (known := self._vouched_for(other)) and spec_of(known) is not None})
-            for package in {name.partition(".")[0], *(other.partition(".")[0] for other in others)}:
-                self.seen |= installed(package, self._began).code
+            self.seen |= installed(name.partition(".")[0], self._began).code
+            for package in sorted({other.partition(".")[0] for other in others}):
+                self._add_imported(package, lies_installed(name))
+
+    def _add_imported(self, package: str, by_installed: bool) -> None:
+        """What a module imports for which the user vouches. by_installed: one that is installed, whose modules are not looked through."""
+        found = installed(package, self._began)
+        self.seen |= found.code
+        if not package or package in _NEVER or self._vouched_for(package) or is_of_library(package):
+            return
+        if found.code and (self.worker is not None or found.why_unsure):
+            self._add_installed(package, package)
+        elif not found.code and by_installed and spec_of(package) is not None:
+            self.unsure.append(f"module {package}")
 
     def _add_unknown(self, name: str, package: str, vouched: str | None) -> None:
         """What the driver has not loaded."""

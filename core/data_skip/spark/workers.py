@@ -9,6 +9,7 @@ import subprocess
 import sys
 from functools import lru_cache
 from hashlib import sha256
+from time import monotonic
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -18,10 +19,12 @@ from pyspark.sql import SparkSession
 _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('data_skip') is None)"
 _WHO = """
 import json, sys, sysconfig, time
-zone = [time.localtime(second).tm_gmtoff for second in range(-1 << 31, 1 << 32, 1 << 21)]
+zone = [(local.tm_gmtoff, local.tm_zone) for local in map(time.localtime, range(-1 << 32, 1 << 32, 5 * 86_400))]
 print(json.dumps([sys.version, zone, sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}), sys.path]))
 """
 _SECONDS, _FEW_SECONDS = 20, 8  # of the second kind a query waits, once
+_FAILED_SECONDS = 60.0
+_FAILED: dict[tuple[str, tuple[tuple[str, str], ...], str], float] = {}  # until when one that did not answer is not asked again
 _WORKER_MODULES = ("spark.python.daemon.module", "spark.python.worker.module")
 _STARTED: WeakKeyDictionary[SparkContext, Started] = WeakKeyDictionary()
 
@@ -47,7 +50,7 @@ class Worker(NamedTuple):
     """A Python as this machine's Spark starts it for a worker: what it says of itself."""
 
     version: str
-    zone: str  # a digest of its local time, from 1901 to 2106
+    zone: str  # a digest of its local time, from 1833 to 2106, as seen every five days
     library: tuple[str, ...]  # where Python's own modules lie
     path: tuple[str, ...]  # where it looks for modules, in this order
 
@@ -69,8 +72,15 @@ def worker_of(executable: str, context: SparkContext | None) -> Worker | None:
     What a cluster's workers run is taken for the same: it cannot be told from here.
     """
     variables, folder = (dict(os.environ), os.getcwd()) if context is None else (_environment(context), started_by(context).folder)
-    said = _said(executable, tuple(sorted(variables.items())), folder)
-    if said is None or context is None:
+    asked = executable, tuple(sorted(variables.items())), folder
+    if monotonic() < _FAILED.get(asked, 0.0):
+        return None
+    try:
+        said = _said(*asked)
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError, TypeError):
+        _FAILED[asked] = monotonic() + _FAILED_SECONDS
+        return None
+    if context is None:
         return said
     root = started_by(context).files
     sent = [root, *(os.path.join(root, name) for name in context._python_includes or ())]  # as worker.py puts them, after the first
@@ -79,22 +89,13 @@ def worker_of(executable: str, context: SparkContext | None) -> Worker | None:
 
 
 @lru_cache(maxsize=16)
-def _said(executable: str, variables: tuple[tuple[str, str], ...], folder: str) -> Worker | None:
-    found = shutil.which(executable, path=dict(variables).get("PATH"))
-    try:
-        run = subprocess.run(
-            [found or executable, "-c", _WHO],
-            timeout=_FEW_SECONDS,
-            capture_output=True,
-            check=True,
-            text=True,
-            env=dict(variables),
-            cwd=folder,
-        )
-        version, zone, library, path = json.loads(run.stdout.strip().splitlines()[-1])
-        return Worker(version, sha256(json.dumps(zone).encode()).hexdigest(), tuple(library), tuple(part or folder for part in path))
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError, TypeError):
-        return None
+def _said(executable: str, variables: tuple[tuple[str, str], ...], folder: str) -> Worker:
+    """Any of the errors that `worker_of` knows where it is not started, does not answer in time, or says something else."""
+    environment = dict(variables)
+    command = [shutil.which(executable, path=environment.get("PATH")) or executable, "-c", _WHO]
+    run = subprocess.run(command, timeout=_FEW_SECONDS, capture_output=True, check=True, text=True, env=environment, cwd=folder)
+    version, zone, library, path = json.loads(run.stdout.strip().splitlines()[-1])
+    return Worker(version, sha256(json.dumps(zone).encode()).hexdigest(), tuple(library), tuple(part or folder for part in path))
 
 
 def _environment(context: SparkContext) -> dict[str, str]:

@@ -24,7 +24,7 @@ KEYS = [
 BASE = pa.schema([*KEYS, pa.field("row_count", pa.int64()), pa.field("generation", pa.int64()), pa.field("collected", pa.bool_())])
 OF_TABLE = pa.field("_of_table", pa.int64())  # by which the rows of another table are told, if they got into the log of this one
 ADVICE = "if it stays so, delete the folder and create the index again"
-_DENIED = re.compile(r"permission denied|access ?denied|forbidden|\b403\b", re.IGNORECASE)
+_DENIED = re.compile(r"permission denied|access ?denied|forbidden", re.IGNORECASE)
 
 
 class StoreError(DataSkipError):

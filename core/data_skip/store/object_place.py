@@ -12,6 +12,8 @@ from concurrent.futures import Future, wait
 from threading import Thread
 from typing import Generic, TypeVar
 
+from deltalake.fs import DeltaStorageHandler
+
 from data_skip.store.clock import now
 from data_skip.store.environment import asks_otherwise, foreign_token
 from data_skip.store.storage_options import OVERRIDES, Hadoop, StorageOptions, storage_options
@@ -23,11 +25,14 @@ _ABSENT_SECONDS = 30.0  # for which a place that was seen to hold no index is no
 _UNREADABLE_SECONDS = 60.0  # for which one that cannot be read is not: to find that out may take longer than a query
 _DELETE = """
 import json, sys
+sys.path[:], location, options, names = json.load(sys.stdin)
 from deltalake.fs import DeltaStorageHandler
-location, options, names = json.load(sys.stdin)
+print("begun", flush=True)
 for name in names:
     DeltaStorageHandler(location, options).delete_file(name)
+print("done")
 """
+_DELETE_SECONDS = 60.0  # and as long as deltalake tries, for each file
 
 Answer = TypeVar("Answer")
 
@@ -164,9 +169,19 @@ class ObjectPlace:
         if self._spark is not None and self.options.of_hadoop:
             self._spark.delete(self._uri, names)
             return
-        asked = json.dumps([location, dict(self.options), [*names]])  # by its standard input: there may be secrets in it
-        done = subprocess.run([sys.executable, "-c", _DELETE], input=asked, text=True, capture_output=True, check=False)
-        if done.returncode:
+        asked = json.dumps([sys.path, location, dict(self.options), [*names]])  # by its standard input: there may be secrets in it
+        seconds = _DELETE_SECONDS * (1 + len(names))
+        try:
+            command = [sys.executable or "python3", "-I", "-c", _DELETE]  # of no folder of the user's
+            done = subprocess.run(command, input=asked, text=True, capture_output=True, check=False, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise OSError(f"they were not deleted in {seconds:g} s") from None
+        except OSError:
+            done = None
+        if done is None or not done.stdout.startswith("begun"):  # no Python, or one that has no deltalake
+            for name in names:
+                DeltaStorageHandler(location, dict(self.options)).delete_file(name)
+        elif not done.stdout.endswith("done\n"):
             raise OSError((done.stderr.strip().splitlines() or ["no reason was given"])[-1])
 
     def _commit_uri(self, version: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import posixpath
 import re
 from collections.abc import Sequence
 from urllib.parse import unquote
@@ -14,6 +15,8 @@ from data_skip.store.layout import StoreError
 from data_skip.store.paths import HIDDEN
 from data_skip.store.snapshot import Snapshot
 from data_skip.store.storage_options import Hadoop
+
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs"}  # of one store
 
 
 class Places:
@@ -83,14 +86,22 @@ class Places:
 
 def why_inside(place: str, root: str, index_root: str) -> str:
     """Why no index is made at a place: it would be taken for files of the table; "" where it would not."""
-    below = _written_alike(place).removeprefix(f"{_written_alike(root)}/")
-    if below == _written_alike(place) or HIDDEN.search(f"{below}/"):
-        return ""
-    where = f"index_root={index_root!r} lies in the table {unquote(root)}"
-    return f"{where}, by whose readers its files would be taken for data; name a folder outside"
+    for lies, table in zip(_ways_to(place), _ways_to(root), strict=True):
+        below = lies.removeprefix(f"{table}/")
+        if below != lies and not HIDDEN.search(f"{below}/"):
+            where = f"index_root={index_root!r} lies in the table {unquote(root)}"
+            return f"{where}, by whose readers its files would be taken for data; name a folder outside"
+    return ""
 
 
-def _written_alike(place: str) -> str:
-    """A place without what differs between the ways to write it: a local path, without links, or a URI without escapes."""
-    path = unquote(place.removeprefix("file://").removeprefix("file:"))
-    return re.sub("^s3[an]?:", "s3:", path) if "://" in path else os.path.realpath(path)
+def _ways_to(place: str) -> tuple[str, str]:
+    """A place as it is written, and where it lies, without what differs between the ways to write it: a path of this machine, or a URI."""
+    scheme, separator, rest = place.partition("://")
+    if separator and scheme.lower() != "file":
+        host, _, path = unquote(rest).partition("/")
+        kind = _SCHEMES.get(scheme.lower(), scheme.lower())
+        whole = f"{kind}://{re.sub(':[0-9]+$', '', host)}{posixpath.normpath(f'/{path}')}".rstrip("/")
+        return whole, whole
+    path = unquote(rest if separator else place[5:]) if place.lower().startswith("file:") else place
+    written = os.path.normpath(path)
+    return re.sub("^/+", "/", written), os.path.realpath(written)
