@@ -65,7 +65,8 @@ def measure(spark: SparkSession, skipping: Skipping, files: int) -> str:
         warm = statistics.median(seconds(lambda i=i: planned(frame.where(f"x = {50 * files + 7 * i}"))) for i in range(WARM))
         used = [(now - then) / files for now, then in zip(memory(spark), before, strict=True)]
         bytes_a_file = f"{used[0]:>8.0f} ({sum(size for _, size in MEMORY._held.values()) / files:.0f}), {used[1]:.0f}"
-        added = statistics.median(after_a_refresh(skipping, Path(folder) / "t", files, i, frame) for i in range(WARM))
+        writer = DeltaStore(skipping.table(f"{folder}/t")._store.uri)  # of another session
+        added = statistics.median(after_a_refresh(writer, files, i, frame) for i in range(WARM))
         line = f"{files:>10,} {cold:>6.2f} s {warm:>6.3f} s {added:>6.3f} s"
         if files > MOST_IN_DELTA:
             return f"{line} {'':>23}   {bytes_a_file}"
@@ -77,14 +78,13 @@ def measure(spark: SparkSession, skipping: Skipping, files: int) -> str:
     return f"{line} {delta_cold:>12.2f} s {delta:>6.3f} s   {bytes_a_file}"
 
 
-def after_a_refresh(skipping: Skipping, folder: Path, files: int, number: int, frame: DataFrame) -> float:
+def after_a_refresh(writer: DeltaStore, files: int, number: int, frame: DataFrame) -> float:
     """What the first query takes after a version of the index with four more files."""
-    store = skipping.table(str(folder))._store
-    snapshot = store.snapshot()
+    snapshot = writer.snapshot()
     assert snapshot is not None
     (field,) = snapshot.fields.values()
     names = [f"new-{number}-{i}.parquet" for i in range(4)]
-    DeltaStore(store.uri).append(
+    writer.append(
         [FileKey(name, 1 << 20, 1_800_000_000_000 + number) for name in names],
         [ROWS] * len(names),
         {field: records_of(field.type, ROWS * (files + np.arange(len(names))))},
