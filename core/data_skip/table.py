@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -178,7 +179,8 @@ class Table:
     def _bring_up_to_date(self, freshness: str, seconds: float) -> None:
         """Those who read as much of the table share one age."""
         part = "recursive" if is_recursive(self._source) else ""
-        bounded = self._catalog.bounded.setdefault((self.root, freshness, part), Bounded(seconds))
+        kept = Bounded(seconds, partial(self._catalog.said, self.root))
+        bounded = self._catalog.bounded.setdefault((self.root, freshness, part), kept)
         bounded.refreshed_by(repr(self._source), self.refresh)
         bounded.bring_up_to_date()
 

@@ -238,3 +238,23 @@ def test_a_refresh_that_takes_long_to_fail_is_not_tried_by_each_query(monkeypatc
     kept.refreshed_by("another way", lambda: IndexReport("t", ["MinMax(x)"]))  # which is tried at once
     kept.bring_up_to_date()
     assert tried == [3]
+
+
+def test_an_index_that_is_put_back_after_a_refresh_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the query had seen that began the refresh was there again: that counted as what the refresh left."""
+    moment = [1000.0]
+    monkeypatch.setattr(bounded, "now", lambda: moment[0])
+    first, second = (1, "table", frozenset({"a"}), ""), (2, "table", frozenset({"a", "b"}), "")
+    last = [first]
+    kept = bounded.Bounded(20, lambda: last[0])
+    kept.refreshed_by("t", lambda: IndexReport("t", ["MinMax(x)"]))
+    kept.bring_up_to_date()
+    assert not kept.was_put_back(first)
+    moment[0] += 15
+    last[0] = second
+    kept.bring_up_to_date()
+    running = kept._running
+    if running is not None:
+        running.join()
+    assert kept.was_put_back(first), "by a copy"
+    assert not kept.was_put_back(first)

@@ -27,8 +27,9 @@ def seconds_of(contract: str) -> float | None:
 class Bounded:
     """One index that is kept so; any thread may ask."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, seconds: float, look: Callable[[], tuple[Any, ...] | None] = lambda: None) -> None:
+        """look: what the last snapshot says, as of Snapshot; None where there is none."""
+        self._seconds, self._look = seconds, look
         self._refreshes: dict[str, Refresh] = {}  # by how the table is asked for
         self._as_of = -math.inf  # the moment whose files the index has
         self._put_back = 0  # how often it was seen that it may have been
@@ -95,9 +96,10 @@ class Bounded:
         started, put_back = now(), self._put_back
         try:
             self._refresh_by_one()
+            said = self._look()
             with self._lock:
                 if put_back == self._put_back:
-                    self._as_of = started
+                    self._as_of, self._said = started, said or self._said  # which is as old: what a query saw before is not
             self._error = None
         except BaseException as error:  # which is the query's, not this thread's; a panic of deltalake's Rust is no Exception
             self._error = error

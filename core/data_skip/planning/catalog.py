@@ -14,6 +14,7 @@ from importlib.metadata import entry_points
 from os.path import isdir
 from posixpath import basename, dirname
 from types import ModuleType
+from typing import Any
 from urllib.parse import quote, unquote
 
 from data_skip.errors import DataSkipError, DataSkipWarning
@@ -95,6 +96,11 @@ class Catalog:
         if root not in self._stores:
             self._stores[root] = places_of(root, self._indexes, self._spark)
         return self._stores[root]
+
+    def said(self, root: str) -> tuple[Any, ...] | None:
+        """What the last snapshot of the index of the table at a root path says; None where there is none."""
+        snapshot = self.store(root).snapshot()
+        return None if snapshot is None else snapshot.said
 
     def find(self, roots: Sequence[str], believed: float = BELIEVED_SECONDS, until: float | None = None) -> list[tuple[str, Snapshot]]:
         """The indexes of the tables that some paths belong to, with the tables' roots. StoreError where one is unreadable, and none found.
