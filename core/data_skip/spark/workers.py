@@ -39,7 +39,9 @@ def python_without_data_skip(spark: SparkSession) -> str | None:
     if found is None or os.path.abspath(found) == os.path.abspath(sys.executable):
         return None
     try:
-        looked = subprocess.run([found, "-c", _LOOK], timeout=_SECONDS, capture_output=True, check=False, env=_environment(context))
+        environment = _environment(context)
+        environment["PYTHONPATH"] = os.pathsep.join([*_sent(context), environment["PYTHONPATH"]])
+        looked = subprocess.run([found, "-c", _LOOK], timeout=_SECONDS, capture_output=True, check=False, env=environment)
         lacks = looked.returncode == 1
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -82,10 +84,8 @@ def worker_of(executable: str, context: SparkContext | None) -> Worker | None:
         return None
     if context is None:
         return said
-    root = started_by(context).files
-    sent = [root, *(os.path.join(root, name) for name in context._python_includes or ())]  # as worker.py puts them, after the first
     here, others = said.path[:1], said.path[1:]
-    return said._replace(path=(*here, *reversed(sent), *others))
+    return said._replace(path=(*here, *_sent(context), *others))
 
 
 @lru_cache(maxsize=16)
@@ -98,8 +98,14 @@ def _said(executable: str, variables: tuple[tuple[str, str], ...], folder: str) 
     return Worker(version, sha256(json.dumps(zone).encode()).hexdigest(), tuple(library), tuple(part or folder for part in path))
 
 
+def _sent(context: SparkContext) -> list[str]:
+    """Where workers find what `addPyFile` was given, as worker.py puts it after the first place: the last before all others."""
+    root = started_by(context).files
+    return [*reversed([os.path.join(root, name) for name in context._python_includes or ()]), root]
+
+
 def _environment(context: SparkContext) -> dict[str, str]:
-    """That of workers: Spark's own, and `spark.executorEnv`; it puts what `addPyFile` was given before all else."""
+    """That of workers: Spark's own, and `spark.executorEnv`."""
     started = started_by(context)
     paths = [started.python_path, context.environment.get("PYTHONPATH", ""), started.environment.get("PYTHONPATH", "")]
     return {**started.environment, **context.environment, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
