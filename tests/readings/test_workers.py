@@ -320,3 +320,18 @@ def test_what_a_vouched_package_that_is_installed_imports(lake: Lake, packages: 
     python_code.installed.cache_clear()
     assert "editable form" in code_of(command, "reading_outer")["unsure"]
     assert "unsure" not in code_of(command, "reading_outer,reading_inner")
+
+
+def test_what_is_sent_is_found_before_all_else(lake: Lake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also where a Python of workers is asked whether it has data_skip, which may be what is sent."""
+    context, asked = lake.spark.sparkContext, []
+    monkeypatch.setattr(context, "_python_includes", ["first.zip", "second.zip"])
+    monkeypatch.setattr(context, "pythonExec", str(python(tmp_path, "")))
+    run = workers.subprocess.run
+    monkeypatch.setattr(workers.subprocess, "run", lambda *given, **named: asked.append(named["env"]) or run(*given, **named))
+    assert workers.python_without_data_skip(lake.spark) is None
+    files = started_by(context).files
+    sent = [f"{files}/second.zip", f"{files}/first.zip", files]
+    assert asked[0]["PYTHONPATH"].split(os.pathsep)[:3] == sent
+    worker = workers.worker_of(sys.executable, context)
+    assert worker is not None and [*worker.path[1:4]] == sent
