@@ -37,9 +37,9 @@ class Listing:
 
     @classmethod
     def of(cls, java: Any, told: str) -> Listing:
-        """A Listing of the JVM, with the scan that it is of, and what SkippingFileIndex.told tells of both; "": it is asked for."""
-        of_listing, _, of_scan = (told or str(java.scan().told(java))).partition("\n")
-        found = json.loads(of_listing)
+        """A Listing of the JVM, with the scan that it is of, and what SkippingFileIndex.told tells of both."""
+        which, of_listing, of_scan = told.split("\n", 2)
+        found = {**json.loads(which), **json.loads(of_listing)}
         return cls(java, Scan(listing=java, told={**found, "description": of_scan}), found)
 
     @property
@@ -71,6 +71,10 @@ class Listing:
     def total_bytes(self) -> int:
         """Their size."""
         return int(self._told["bytes"] if self._told else self.java.bytes())
+
+    def tells(self, snapshot: Snapshot) -> bool:
+        """Whether it was told which file versions of an index's snapshot are listed."""
+        return snapshot.id in self._told.get("present", {})
 
     def present(self, snapshot: Snapshot, root: str) -> ListedVersions:
         """Which file versions of an index's snapshot, of the table at this root, are listed."""

@@ -18,8 +18,9 @@ from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
 from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
-from data_skip.planning.decide import Find, judge, leave, represent, take_away
+from data_skip.planning.decide import Find, Judgement, judge, leave, represent, take_away
 from data_skip.planning.explain import later
+from data_skip.planning.repeated import Made, Repeated
 from data_skip.planning.report import Reports, ScanReport
 from data_skip.planning.small_sides import worth
 from data_skip.spark.bridge import Scan
@@ -41,6 +42,7 @@ class Callback:
         self._catalog: Catalog | None = catalog
         self._refresh = refresh
         self.reports = Reports()
+        self._repeated = Repeated()
         self._logged: set[str] = set()
         # The last of which was told, that reports may tell more: all else that they keep of an older one goes with it.
         self._told_of: deque[Snapshot] = deque(maxlen=_KEPT_SNAPSHOTS)
@@ -76,7 +78,7 @@ class Callback:
             if what == "follow":
                 return _why_not_followed(json.loads(told), catalog, self._refresh)
             if what == "list":
-                return self._decide(Listing.of(java, told), catalog)
+                return self._decide(java, told or str(java.scan().told(java)), catalog)
             return self._look(json.loads(told), java, catalog)
         except StoreError as error:
             return str(error) if what == "explain" else None
@@ -87,7 +89,12 @@ class Callback:
             log.warning("data-skip skipped nothing: %s: %s", type(error).__name__, error)
             return f"{type(error).__name__}: {error}" if what == "explain" else None
 
-    def _decide(self, listing: Listing, catalog: Catalog) -> str:
+    def _decide(self, java: Any, told: str, catalog: Catalog) -> str:
+        listing = Listing.of(java, told)
+        same = told.partition("\n")[2]
+        made = self._repeated.of(same)
+        if made is not None and (judgement := made.again(listing, catalog.find, catalog.knowledge)) is not None:
+            return self._decided(judgement, made.not_run, made, catalog)
         judgement = judge(listing, catalog.find, catalog.knowledge, by_tasks=True)
         if (job := judgement.tasks.job) is not None:
             if listing.scan.asks:
@@ -97,16 +104,22 @@ class Callback:
                 return "tasks"
             except Exception as unfit:  # what Spark cannot make a job of
                 job.snapshot.why_no_tasks = f"{type(unfit).__name__}: {first_line(unfit)}"
-                return self._decide(listing, catalog)
+                return self._decide(java, told, catalog)
         not_run: Sequence[str] = []
         if listing.refusals:
             weighed = worth(judgement, catalog.knowledge)
             not_run = weighed.why_not
             if not all(not_run):  # a name of a column may be of several lines
                 return "\n".join(["run", str(weighed.saves), *(" ".join(reason.split()) for reason in not_run)])
+        made = self._repeated.keep(same, judgement, catalog.knowledge, not_run)
+        return self._decided(judgement, not_run, made, catalog)
+
+    def _decided(self, judgement: Judgement, not_run: Sequence[str], made: Made | None, catalog: Catalog) -> str:
+        """made: is kept with the report, to be made again."""
         decided = take_away(judgement)
         if decided.asks:
             return "ask"
+        listing = judgement.listing
         table, errors = listing.scan.roots[0], judgement.errors
         for error in set(errors) - self._logged:
             self._logged.add(error)
@@ -116,19 +129,25 @@ class Callback:
             if verdict.snapshot not in self._told_of:
                 self._told_of.append(verdict.snapshot)
         listing.scan.let_go()
-        self.reports.add(listing.execution_id, listing.scan.number, lambda: [report()])
+        self.reports.add(listing.execution_id, listing.scan.number, partial(_reported, report, made))
         return "decided"
 
     def _look(self, told: Mapping[str, Any], left: Any, catalog: Catalog) -> str:
         """Which scans of a query have an index. What a report tells of those that stay as they are is found once somebody looks at it."""
         until = perf_counter() + told["decide_seconds"] / 2
         self.reports.add(told["execution_id"], told["number"], lambda: _of_left(left, catalog))
-        return json.dumps([_indexed(roots, catalog, until) for roots in told["roots"]])
+        known = {roots: _indexed(roots, catalog, until) for roots in set(map(tuple, told["roots"]))}  # a query reads some tables many times
+        return json.dumps([known[tuple(roots)] for roots in told["roots"]])
 
     class Java:
         """What py4j asks of a Python object that the JVM calls."""
 
         implements = ("java.util.function.BiFunction",)
+
+
+def _reported(report: Callable[[], ScanReport], made: Made | None) -> list[ScanReport]:
+    """The report of a scan. made: lives as long as that is not looked at."""
+    return [report()]
 
 
 def _explained(scan: Scan, catalog: Catalog) -> str:

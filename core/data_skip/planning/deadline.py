@@ -13,13 +13,13 @@ class Deadline:
 
     def __init__(self, seconds: float, latest: float = math.inf) -> None:
         """latest: the moment of time.perf_counter() when the time is up in any case."""
-        self._seconds, self._latest = seconds, latest
+        self.seconds, self._latest = seconds, latest
         self._late = False  # whether something was left undone
         self.next_half()
 
     def next_half(self) -> None:
         """There is time again, half of all that there was."""
-        self._end = min(perf_counter() + self._seconds / 2, self._latest)
+        self._end = min(perf_counter() + self.seconds / 2, self._latest)
 
     def is_over(self) -> bool:
         """Whether the time is up: whoever asks leaves undone what is to come."""
@@ -35,5 +35,5 @@ class Deadline:
     @property
     def note(self) -> str:
         """For people, that something was left undone; "" where nothing was."""
-        late = f"deciding took longer than {self._seconds:g} s ({SETTING}): what was not known by then keeps its files"
+        late = f"deciding took longer than {self.seconds:g} s ({SETTING}): what was not known by then keeps its files"
         return late if self._late else ""

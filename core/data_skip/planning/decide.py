@@ -31,7 +31,7 @@ from data_skip.store.definition import Definition
 from data_skip.store.reader import CUT_MATTERS, Reading, difference
 
 _CUT_OTHERWISE = "nothing is skipped: a large file that is new, or has lines of which nothing is sure, would be cut into other parts"
-_FEW = 10_000  # listed files, whose records are worth a copy: reports keep a hundred of them
+FEW = 10_000  # listed files, whose records are worth a copy: reports keep a hundred of them
 
 
 class Find(Protocol):
@@ -139,7 +139,7 @@ def take_away(judgement: Judgement) -> Decided:
     skipped: list[Mask] = []
     try:
         skipped = [verdict.listed.skip(verdict.skippable) for verdict in verdicts]
-        if listing.scan.description["format"] in CUT_MATTERS and any(map(np.any, skipped)) and _cut_otherwise(listing, verdicts):
+        if listing.scan.format in CUT_MATTERS and any(map(np.any, skipped)) and _cut_otherwise(listing, verdicts):
             listing.keep_all()
             skipped = [np.zeros_like(versions) for versions in skipped]
             judgement.notes.append(_CUT_OTHERWISE)
@@ -186,6 +186,8 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
         if places is not None:
             columns = {name: records.take(pa.array(places)) for name, records in columns.items()}
         records = Records(columns, deadline.is_over)
+        if snapshot.keeps(columns.keys() & snapshot.definitions.keys()):
+            snapshot.companions.append(records)
         may_match = survivors(decision.clause, records, snapshot.count if places is None else len(places))
         if places is None:
             valued = _valued(decision, records, snapshot.count)
@@ -212,7 +214,7 @@ def _valued(decision: Decision, records: Records, files: int) -> set[str]:
 def _places_of_few(listed: Mask) -> npt.NDArray[np.intp] | None:
     """Where the listed file versions are, if they are few beside all of an index, as those of a partition; else None."""
     count = np.count_nonzero(listed)
-    return np.flatnonzero(listed) if count <= _FEW and count * 8 <= len(listed) else None
+    return np.flatnonzero(listed) if count <= FEW and count * 8 <= len(listed) else None
 
 
 def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[str], deadline: Deadline | None = None) -> Decision:

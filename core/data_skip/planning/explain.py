@@ -71,8 +71,6 @@ def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = 
     for verdict, skipped in zip(judgement.verdicts, decided.skipped, strict=True):
         _count(told, verdict, skipped)
         records = verdict.records
-        if records is not None and verdict.snapshot.keeps(records.columns.keys() & verdict.snapshot.definitions.keys()):
-            verdict.snapshot.companions.append(records)
         bits = np.packbits(verdict.fresh), np.packbits(skipped)
         said = verdict.decision, ref(records) if records is not None else _nothing, ref(verdict.snapshot), verdict.places is not None
         verdicts.append(_Said(*said, *bits, len(verdict.fresh)))

@@ -39,6 +39,11 @@ class Scan:
         raise TypeError("what asks the Spark that planned a query stays with it")
 
     @property
+    def was_asked(self) -> bool:
+        """Whether more was asked than what is told of it."""
+        return self._java is not None or self.asks
+
+    @property
     def java(self) -> Any:
         """The SkippingFileIndex."""
         if self._java is None:
@@ -50,6 +55,11 @@ class Scan:
         """format, options, schema, predicate, runtime_filters, reads, notes, and what is set of it: see SkippingFileIndex.java."""
         found: dict[str, Any] = json.loads(self._told.get("description") or self.java.description())
         return found | {"predicate": with_code(found["predicate"], found["python_modules"])}
+
+    @cached_property
+    def format(self) -> str:
+        """Of its files: `parquet`, or what else a reader is called."""
+        return str(self._told.get("format") or self.description["format"])
 
     @cached_property
     def roots(self) -> list[str]:

@@ -169,23 +169,25 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   }
 
   /**
-   * JSON, a line; and the description of the scan, another: all that is asked of every listing. In one text, since to answer anything by itself
-   * takes as long as most of what is decided.
+   * JSON, three lines: which query and scan it is; the listing; the description of the scan: all that is asked of every listing. The first
+   * alone differs where the same is planned again. In one text, since to answer anything by itself takes as long as most of what is decided.
    */
   public String told(Listing listing) {
+    Map which = new LinkedHashMap();
+    which.put("execution_id", executionId());
+    which.put("number", new Long(number));
     List roots = Description.roots(scan);
     Map json = new LinkedHashMap();
-    json.put("execution_id", executionId());
-    json.put("number", new Long(number));
     json.put("count", new Integer(listing.count()));
     json.put("bytes", new Long(listing.bytes()));
+    json.put("format", Plans.formatName(relation.fileFormat()));
     json.put("roots", roots);
     if (!roots.isEmpty()) json.put("present", listing.presentOf((String) roots.get(0)));
     json.put("settings", SessionSettings.of(session(), asking));
     json.put("contract", listing.contract());
     if (listing.job() != null) json.put("tasks", listing.job().told());
     json.put("refusals", RuntimeFilters.refusals(runtimeFilters, asking.sessionState().conf()));
-    return Plans.json(json) + "\n" + description();
+    return Plans.json(which) + "\n" + Plans.json(json) + "\n" + description();
   }
 
   /** The files that Spark would list for this scan: those of the partitions that its predicate leaves. */
@@ -325,12 +327,17 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   /** Whether something is known of its rows before another side is run, or such a side may be. */
   public boolean isAsked() {
-    return predicate != Literal$.MODULE$.TrueLiteral() || !RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes()).isEmpty();
+    return predicate != Literal$.MODULE$.TrueLiteral() || !affordable().isEmpty();
   }
 
   /** Whether an index may say something of what is known of its rows. */
   public boolean isServed(Indexed indexed) {
-    return indexed.mayServe(predicate, RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes()), Description.columns(scan));
+    Map names = Description.columns(scan);
+    return indexed.mayServe(predicate, names) || indexed.mayServe(affordable(), names);
+  }
+
+  private List affordable() {
+    return runtimeFilters.isEmpty() ? runtimeFilters : RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes());
   }
 
   /** Why runtime filters may not be run, and no contract is followed, for people. */

@@ -37,10 +37,10 @@ public final class RuntimeFilter {
   private final List conditions;
   private final LogicalPlan other;
   private final boolean scalar;
-  private final String unrepeatable;
+  private final String[] unrepeatable; // of one element, null until it is asked for; shared by all that have the other side
   private long bytes = -1; // once they are known
 
-  private RuntimeFilter(List conditions, LogicalPlan other, boolean scalar, String unrepeatable) {
+  private RuntimeFilter(List conditions, LogicalPlan other, boolean scalar, String[] unrepeatable) {
     this.conditions = conditions;
     this.other = other;
     this.scalar = scalar;
@@ -55,7 +55,7 @@ public final class RuntimeFilter {
   public RuntimeFilter withoutSide() {
     List alone = new ArrayList();
     for (int i = 0; i < conditions.size(); i++) alone.add(Plans.withoutQueries((Expression) conditions.get(i)));
-    return new RuntimeFilter(alone, null, scalar, unrepeatable);
+    return new RuntimeFilter(alone, null, scalar, null);
   }
 
   /** What the conditions of a join ask of the rows of one side (`mine`), given the other; null where they ask nothing of both. */
@@ -67,8 +67,7 @@ public final class RuntimeFilter {
       if (aboutBoth && part.deterministic() && !SideRows.holds(part, PlanExpression.class)) both.add(part);
     }
     if (both.isEmpty()) return null;
-    String unrepeatable = Repeatable.unrepeatable(other);
-    return new RuntimeFilter(both, other, false, unrepeatable == null ? Repeatable.dependsOnColumns(other) : unrepeatable);
+    return new RuntimeFilter(both, other, false, new String[1]);
   }
 
   /** A predicate that compares with an uncorrelated scalar sub-query; null for another. */
@@ -78,7 +77,7 @@ public final class RuntimeFilter {
     Expression rest = KeyPredicates.replaced(predicate, found, new Literal(null, found.dataType()));
     if (!rest.deterministic() || SideRows.subquery(rest) != null) return null;
     LogicalPlan query = (LogicalPlan) found.plan();
-    return new RuntimeFilter(Collections.singletonList(predicate), query, true, Repeatable.unrepeatable(query));
+    return new RuntimeFilter(Collections.singletonList(predicate), query, true, new String[1]);
   }
 
   /** The same of an operator's input, whose output `computed` gives by the ids of its attributes; null where nothing is left of it. */
@@ -134,11 +133,22 @@ public final class RuntimeFilter {
 
   /** Why the small side is not run at all; null where it may be. `spark.data_skip.join.maxBytes` is the most that it may read. */
   public String refusal(SQLConf conf) {
-    if (unrepeatable != null) return side() + ": " + unrepeatable;
     Long most = UserSettings.joinMaxBytes(conf);
     String limit = UserSettings.joinMaxBytesText(conf);
+    if (most != null && most.longValue() == 0) return "nothing is run first, by " + limit;
+    if (!unrepeatable().isEmpty()) return side() + ": " + unrepeatable();
     if (most == null) return side() + ": " + limit + " is no size, as 33554432 or 32m are";
     return bytes() <= most.longValue() ? null : side() + " may read " + bytes() + " bytes, more than " + limit;
+  }
+
+  /** Why what is run may give other rows the next time; "" where it gives the same. */
+  private String unrepeatable() {
+    if (unrepeatable[0] == null) {
+      String why = Repeatable.unrepeatable(other);
+      if (why == null && !scalar) why = Repeatable.dependsOnColumns(other);
+      unrepeatable[0] = why == null ? "" : why;
+    }
+    return unrepeatable[0];
   }
 
   /** Whether it may be run for a scan of so many bytes. */

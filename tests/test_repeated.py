@@ -1,0 +1,112 @@
+"""A scan that is planned again as it was is not decided again; whatever may matter decides it anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import functions as F
+
+from data_skip import MinMax
+from data_skip.planning import callback
+from tests.support import Lake, aged, rows_of, settings_of
+
+SQL = "SELECT * FROM t WHERE x < 15 AND s >= 'a1'"
+Decided = Callable[[str], int]
+
+
+@pytest.fixture
+def decided(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Decided:
+    """How often a query is decided whose rows are those without skipping."""
+    judged: list[Any] = []
+    judge = callback.judge
+    monkeypatch.setattr(callback, "judge", lambda *given, **more: judged.append(given) or judge(*given, **more))
+    for i in range(4):
+        lake.file(f"p={i % 2}/f{i}.parquet", {"x": [10 * i, 10 * i + 1], "s": [f"a{i}", f"b{i}"]})
+    lake.index(MinMax("x"), MinMax("s"))
+    lake.view("t")
+    known = "SELECT * FROM t WHERE x = 0"  # of the first listing by a version of an index too much is asked
+
+    def count(sql: str) -> int:
+        with lake.skipping.disabled():
+            expected = rows_of(lake.spark.sql(sql))
+        lake.spark.sql(known).collect()
+        judged.clear()
+        assert rows_of(lake.spark.sql(sql)) == expected
+        return len(judged)
+
+    return count
+
+
+def test_what_is_planned_again_is_not_decided_again(lake: Lake, decided: Decided) -> None:
+    assert decided(SQL) == 1 and decided(SQL) == 0
+    first, again = [report for report in lake.skipping.reports() if report.scans and report.scans[0].files_read == 2][-2:]
+    assert again.execution_id != first.execution_id and first.scans[0].files_skipped == 2
+    for scan in (first.scans[0], again.scans[0]):
+        assert scan.milliseconds > 0
+        scan.milliseconds, scan.pictured = 0, None
+    assert again.scans == first.scans and [p.files_skipped_alone for p in again.scans[0].predicates][:2] == [2, 0]
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM t WHERE x < 15", "SELECT * FROM t WHERE x < 16", "SELECT s FROM t WHERE x < 15"])
+def test_another_query_is_another(decided: Decided, sql: str) -> None:
+    assert decided(SQL) == 1 and decided(sql) == 1 and decided(SQL) == 0
+
+
+def test_files_that_come_change_and_go(lake: Lake, decided: Decided) -> None:
+    for change in (
+        lambda: lake.file("p=0/new.parquet", {"x": [3], "s": ["a"]}),
+        lambda: lake.file("p=1/f3.parquet", {"x": [4], "s": ["a"]}),
+        lambda: (lake.folder / "p=0/f0.parquet").unlink(),
+        lambda: aged(lake.folder / "p=0/f2.parquet", 9000),
+    ):
+        decided(SQL)
+        change()
+        lake.view("t")
+        assert decided(SQL) == 1
+        assert decided(SQL) == 0
+
+
+def test_a_file_that_changed_since_it_was_listed(lake: Lake, decided: Decided) -> None:
+    listed = lake.spark.sql(SQL)
+    assert decided(SQL) == 1
+    aged(lake.folder / "p=1/f3.parquet", 9000)  # which the view has not listed anew
+    assert decided(SQL) == 0 and lake.skipping.report().scans[0].files_skipped == 1
+    assert listed.count() == 3
+
+
+def test_another_version_of_the_index(lake: Lake, decided: Decided) -> None:
+    decided(SQL)
+    lake.file("p=0/new.parquet", {"x": [3, 99], "s": ["a", "b"]})
+    lake.table().refresh()
+    lake.view("t")
+    assert decided(SQL) == 1 and decided(SQL) == 0
+    lake.table().drop_index(MinMax("x"), MinMax("s"))
+    assert decided(SQL) == 0 and lake.skipping.report().scans[0].files_skipped == 0
+
+
+def test_records_that_are_kept_no_more(lake: Lake, decided: Decided) -> None:
+    decided(SQL)
+    [(_, snapshot)] = lake.skipping.catalog.find([f"file:{lake.folder}"])
+    snapshot.let_go(MinMax("x").column)
+    assert decided(SQL) == 1 and decided(SQL) == 0
+
+
+def test_settings_and_what_is_known_of_indexes(lake: Lake, decided: Decided) -> None:
+    decided(SQL)
+    with settings_of(lake.spark, {"spark.sql.session.timeZone": "Asia/Kolkata"}):
+        assert decided(SQL) == 1
+    assert decided(SQL) == 0
+    lake.skipping.catalog.knowledge = callback.replace(lake.skipping.catalog.knowledge)
+    assert decided(SQL) == 1
+
+
+@pytest.mark.parametrize("where", ["x + 1 = 12", "plus_one(x) = 12", "p + x = 11"])
+def test_what_spark_is_asked_about_is_asked_again(lake: Lake, decided: Decided, where: str) -> None:
+    lake.spark.udf.register("plus_one", F.udf(lambda x: x + 1, "long"))
+    lake.index(MinMax("plus_one(x)"))
+    sql = f"SELECT * FROM t WHERE {where}"
+    assert decided(sql) >= 1
+    assert lake.skipping.report().scans[0].files_skipped > 0
+    assert decided(sql) >= 1
