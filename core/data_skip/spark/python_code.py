@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from pyspark import SparkContext
 
 from data_skip.source_code import imported_by, is_installed, is_of_library, is_of_python, parents, referred, spec_of, whole
-from data_skip.spark.installed import installed, is_elsewhere, is_of_library_of, lies_installed
+from data_skip.spark.installed import installed, is_elsewhere, is_of_library_of, lies_installed, why_others
 from data_skip.spark.pickled import Names, names_of
 from data_skip.spark.workers import Worker, started_by, worker_of
 
@@ -128,6 +128,10 @@ def _attribute(module: str, name: str) -> Any:
     return getattr(sys.modules.get(module), name, None)
 
 
+def _moment() -> int:
+    return int(time.monotonic() / _SECONDS)
+
+
 @lru_cache(maxsize=256)
 def _all_of(vouched: str, moment: int) -> tuple[str, set[str]]:
     """A digest of a module, or a package, and what it imports; for some seconds, since a query names it again and again."""
@@ -189,7 +193,9 @@ class _Named:
             name = left.pop()
             if (all_of := f"all of {name}") in self.seen:
                 continue
-            self.seen[all_of], others = _all_of(name, int(time.monotonic() / _SECONDS))
+            self.seen[all_of], others = _all_of(name, _moment())
+            if not self.seen[all_of]:
+                self.unsure.append(f"module {name}, of which there is no file")
             left += sorted({known for other in others if (known := self._vouched_for(other)) and spec_of(known) is not None})
             self.seen |= installed(name.partition(".")[0], self._began).code
             for package in sorted({other.partition(".")[0] for other in others}):
@@ -235,3 +241,5 @@ class _Named:
             self.unsure.append(f"package {package}, {_UNKNOWN}")
         elif found.written() > self._began > 0 or is_elsewhere(name if name in sys.modules else package, self.worker.path):
             self.unsure.append(f"package {package}, which was installed since Spark began, or workers may find elsewhere")
+        elif why := why_others(found.modules, found.absent, self.worker.path, _moment()):
+            self.unsure.append(f"package {package}, {why}")
