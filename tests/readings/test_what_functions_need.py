@@ -6,8 +6,10 @@ import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
@@ -110,3 +112,30 @@ def test_a_vouched_module_that_has_no_file(lake: Lake, tmp_path: Path, monkeypat
     monkeypatch.syspath_prepend(str(tmp_path))
     command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_spaces.one").found, StringType())))
     assert "unsure" not in code_of(command, "reading_spaces")
+
+
+@pytest.mark.parametrize("by", ["default", "closure", "constant", "bytearray", "twice"])
+def test_a_pickle_that_a_function_holds_as_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    """Whatever the function calls may read it, and load what that names: no code that can be seen need do so."""
+    (tmp_path / "reading_held.py").write_text("def found(x): return x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    inner = importlib.import_module("reading_held").found
+    held: Any = cloudpickle.dumps(inner if by != "twice" else {"inner": cloudpickle.dumps(inner)})
+    found: dict[str, Any] = {"__name__": "__main__", "held": bytearray(held) if by == "bytearray" else held}
+    code = {
+        "default": "def f(x, held=held): return x",
+        "constant": f"def f(x):\n    def inner(): return {held!r}\n    return inner()",
+        "closure": "def around(held):\n    def f(x): return held\n    return f\nf = around(held)",
+    }
+    exec(code.get(by, "def f(x): return held"), found)
+    command = bytes(CloudPickleSerializer().dumps((found["f"], StringType())))
+    assert code_of(command)["unsure"] == "module reading_held"
+    assert "unsure" not in code_of(command, "reading_held")
+
+
+@pytest.mark.parametrize(("held", "unsure"), [(b"\x80\x040.", True), (b"\x80\x04x.", False), (b"\x80\x040", False), (b"", False)])
+def test_bytes_that_look_like_a_pickle(held: bytes, unsure: bool) -> None:
+    found: dict[str, Any] = {"__name__": "__main__", "held": held}
+    exec("def f(x): return held", found)
+    told = code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))))
+    assert told.get("unsure", "") == ("what it loads by a pickle that it holds" if unsure else "")
