@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pyspark.sql.functions as F
 import pytest
-from pyspark import cloudpickle
+from pyspark import SparkContext, cloudpickle
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
-from data_skip.spark import installed
-from data_skip.spark.python_code import code_of
+from data_skip import DataSkipError, MinMax, ValueList
+from data_skip.spark import installed, workers
+from data_skip.spark.python_code import Given, code_of
 from data_skip.spark.workers import Started
+from geo_skip import GeoBox
 from tests.readings.test_code_of_functions import forget, install, packages, told_of
-from tests.readings.test_workers import started
+from tests.readings.test_workers import python, started
 from tests.support import Lake
 
 __all__ = ["packages", "started"]
@@ -139,3 +144,109 @@ def test_bytes_that_look_like_a_pickle(held: bytes, unsure: bool) -> None:
     exec("def f(x): return held", found)
     told = code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))))
     assert told.get("unsure", "") == ("what it loads by a pickle that it holds" if unsure else "")
+
+
+@pytest.fixture
+def two_environments(lake: Lake) -> Iterator[None]:
+    """Functions above(x), whose threshold is 8, and always(x), which was given one of 1."""
+    environment = lake.spark.sparkContext.environment
+    for name, least, code in (("above", "8", "int(os.environ['READING_LEAST'] <= x)"), ("always", "1", "1")):
+        environment["READING_LEAST"] = least
+        one, many = (eval(f"lambda x: {each}", {"__name__": "__main__", "os": os}) for each in (code, f"x.map(lambda x: {code})"))
+        lake.spark.udf.register(name, F.udf(one, "int"))
+        lake.spark.udf.register(f"{name}_of_many", F.pandas_udf(many, "int"))  # type: ignore[call-overload]
+    for file, x in (("a", "8"), ("b", "15")):
+        lake.file(file, {"x": [x], "y": [x]})
+    yield
+    del environment["READING_LEAST"]
+
+
+@pytest.mark.parametrize("of", ["", "_of_many"])
+def test_functions_of_two_environments_in_one_operator(lake: Lake, two_environments: None, of: str) -> None:
+    """Spark runs all in that of the first: neither the index, nor what a function gives alone, tells what it gives there."""
+    lake.index(ValueList(f"above{of}(x)"), ValueList("x"), MinMax("y"))
+    frame = lake.view()
+    always, above = f"always{of}(x) = 1", f"above{of}(x) = 1"
+    for where, read, mixed in (
+        (above, 1, False),
+        (f"{always} AND {above}", 2, True),
+        (f"{above} AND {always}", 2, True),
+        (f"always{of}(y) + above{of}(y) = 2", 2, True),
+        (f"y = '15' AND {always} AND {above}", 1, True),
+        (f"y = '8' AND {always}", 1, False),
+    ):
+        found = {row.x for row in frame.where(where).collect()}
+        scan = lake.skipping.report().scans[0]
+        assert scan.files_read == read
+        assert any("given different environments" in note for note in scan.notes) is mixed
+        lake.spark.conf.set("spark.data_skip.enabled", "false")
+        try:
+            assert found == {row.x for row in frame.where(where).collect()}
+        finally:
+            lake.spark.conf.set("spark.data_skip.enabled", "true")
+
+
+def test_functions_of_two_environments_in_several_operators(lake: Lake, two_environments: None) -> None:
+    """As functions of several kinds, each runs in its own there: and is asked by itself."""
+    lake.index(ValueList("x"))
+    frame = lake.view().where("above(x) = 1 AND always_of_many(x) = 1")
+    assert [row.x for row in frame.collect()] == ["8"]
+    assert lake.skipping.report().scans[0].files_read == 1
+
+
+def test_indexes_of_functions_of_two_environments(lake: Lake, two_environments: None) -> None:
+    """Each is collected by itself, also by a refresh; one of both is refused."""
+    lake.index(ValueList("always(x)"), ValueList("above(x)"), MinMax("y"))
+    frame = lake.view()
+    lake.file("c", {"x": ["15"], "y": ["15"]})
+    lake.table().refresh()
+    lake.view()
+    lake.check("above(x) = 1", read=["a"])
+    lake.check("above(x) = 0", read=["b", "c"])
+    assert frame is not None
+    for index in (ValueList("always(x) + above(x)"), GeoBox("always(x)", "above(x)")):
+        with pytest.raises(DataSkipError, match="is by Python functions with different environments"):
+            lake.table().create_index(index)
+
+
+def test_the_zone_is_of_the_environment_that_a_function_was_given(lake: Lake) -> None:
+    """Which is that of the context as it was made, not as it is by now."""
+    environment = lake.spark.sparkContext.environment
+    lake.spark.udf.register("whichever", F.udf(eval("lambda x: x", {"__name__": "__main__"}), "int"))
+    lake.file("a", {"x": [8]})
+    lake.file("b", {"x": [15]})
+    lake.index(ValueList("whichever(x)"))
+    lake.view()
+    lake.check("whichever(x) = 8", read=["a"])
+    environment["TZ"] = "Asia/Tokyo"
+    try:
+        lake.check("whichever(x) = 8", read=["a"])
+    finally:
+        del environment["TZ"]
+    command, seen = bytes(CloudPickleSerializer().dumps((eval("lambda x: x", {"__name__": "__main__"}), StringType()))), set()
+    for zone in ("Asia/Tokyo", "UTC"):
+        seen.add(code_of(command, given=Given(variables={"TZ": zone}))["named"])
+    assert len(seen) == 2
+
+
+def test_which_python_workers_are(started: list[Started], tmp_path: Path) -> None:
+    """The JVM looks for it where its own PATH says, and not that which it gives to workers."""
+    for name in ("given", "own"):
+        (tmp_path / name).mkdir()
+        python(tmp_path / name, f"export PYTHONPATH=/of/{name}").rename(tmp_path / name / "python_of_reading")
+    started[0] = started[0]._replace(places=str(tmp_path / "own"))
+    worker = workers.worker_of("python_of_reading", SparkContext._active_spark_context, {"PATH": str(tmp_path / "given")})
+    assert worker is not None and "/of/own" in worker.path
+
+
+def test_where_a_python_of_workers_looks_for_data_skip(
+    lake: Lake, started: list[Started], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the folder of the JVM, not in that of the driver."""
+    context, asked = lake.spark.sparkContext, []
+    started[0] = started[0]._replace(folder=str(tmp_path))
+    run = workers.subprocess.run
+    monkeypatch.setattr(workers.subprocess, "run", lambda *given, **named: asked.append(named["cwd"]) or run(*given, **named))
+    monkeypatch.setattr(context, "pythonExec", str(python(tmp_path, "")))
+    workers.python_without_data_skip(lake.spark)
+    assert asked == [str(tmp_path)]

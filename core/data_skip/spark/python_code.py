@@ -19,7 +19,7 @@ import hashlib
 import re
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from platform import python_version_tuple
 from types import ModuleType
@@ -59,9 +59,10 @@ def with_code(tree: Any, vouched: str) -> Any:
         return tree
     parameters = tree.get("parameters", {})
     if tree.get("name") == "PythonUDF" and "command" in parameters:
-        rest = {name: value for name, value in parameters.items() if name not in ("command", "executable")}
+        rest = {name: value for name, value in parameters.items() if name not in ("command", "executable", "variables")}
         types = " ".join([str(tree.get("type")), *_types(tree)])
-        given = Given(parameters["evalType"] != _ROW_AT_A_TIME, _TIMES.search(types) is not None, _OWN_TYPES.search(types) is not None)
+        vectors, times, own = parameters["evalType"] != _ROW_AT_A_TIME, _TIMES.search(types), _OWN_TYPES.search(types)
+        given = Given(vectors, times is not None, own is not None, parameters.get("variables"))
         told = code_of(base64.b64decode(parameters["command"]), vouched, parameters["executable"], given)
         tree = tree | {"parameters": rest | told}
     return tree | {"children": with_code(tree["children"], vouched)} if "children" in tree else tree
@@ -77,6 +78,7 @@ class Given(NamedTuple):
     vectors: bool = False  # objects of other packages
     times: bool = False  # in the local time of the process
     own_types: bool = False  # values of types that a user, or a library, has defined
+    variables: Mapping[str, str] | None = None  # of its environment; None: those that functions are given now
 
 
 NOTHING = Given()
@@ -92,7 +94,7 @@ def code_of(command: bytes, vouched: str = "", executable: str = sys.executable,
         names = names_of(command)
         names = names._replace(modules=names.modules | _VECTORS) if given.vectors else names
         context = SparkContext._active_spark_context
-        return _told(names, _Named(vouched_for, worker_of(executable, context), context), given)
+        return _told(names, _Named(vouched_for, worker_of(executable, context, given.variables), context), given)
     except Exception as error:  # of a pickle that only a worker can read, of modules that do anything where they are asked
         return {UNSURE: f"what cannot be read ({type(error).__name__})"}
 
