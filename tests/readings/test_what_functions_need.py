@@ -16,9 +16,9 @@ from pyspark import SparkContext, cloudpickle
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
-from data_skip import DataSkipError, MinMax, ValueList
+from data_skip import DataSkipError, DataSkipWarning, MinMax, ValueList
 from data_skip.spark import installed, workers
-from data_skip.spark.python_code import Given, code_of
+from data_skip.spark.python_code import VOUCHED, Given, code_of
 from data_skip.spark.workers import Started
 from geo_skip import GeoBox
 from tests.readings.test_code_of_functions import forget, install, packages, told_of
@@ -250,3 +250,32 @@ def test_where_a_python_of_workers_looks_for_data_skip(
     monkeypatch.setattr(context, "pythonExec", str(python(tmp_path, "")))
     workers.python_without_data_skip(lake.spark)
     assert asked == [str(tmp_path)]
+
+
+@pytest.mark.parametrize("why", ["python", "sql", "vouched"])
+def test_one_index_whose_function_is_not_registered_here(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    """It stopped refresh() of all others: so does one of which this session is not sure."""
+    lake.file("a", {"s": ["a"]})
+    spark, before = lake.spark, lake.spark.conf.get(VOUCHED)
+    (tmp_path / "reading_vouched.py").write_text("def found(x): return x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    if why == "sql":
+        spark.sql("CREATE TEMPORARY FUNCTION not_here(x STRING) RETURNS STRING RETURN concat(x, '1')")
+    else:
+        function = importlib.import_module("reading_vouched").found if why == "vouched" else eval("lambda s: s + '1'", {})
+        spark.udf.register("not_here", F.udf(function, "string"))
+    try:
+        spark.conf.set(VOUCHED, "reading_vouched")
+        spark.sparkContext.addPyFile(str(tmp_path / "reading_vouched.py"))
+        lake.index(ValueList("not_here(s)"), MinMax("s"))
+    finally:
+        spark.conf.set(VOUCHED, before)
+        spark.sparkContext._python_includes.clear()
+    if why != "vouched":
+        spark.sql("DROP TEMPORARY FUNCTION not_here")
+    lake.file("b", {"s": ["b"]})
+    with pytest.warns(DataSkipWarning, match=r"ValueList\(not_here\(s\)\): .*; so it is not used, and stays as it is"):
+        report = lake.table().refresh()
+    assert report.indexes == ["MinMax(s)"] and report.files_collected == 1
+    lake.view()
+    lake.check("s = 'b'", read=["b"])
