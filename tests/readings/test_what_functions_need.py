@@ -279,3 +279,31 @@ def test_one_index_whose_function_is_not_registered_here(lake: Lake, tmp_path: P
     assert report.indexes == ["MinMax(s)"] and report.files_collected == 1
     lake.view()
     lake.check("s = 'b'", read=["b"])
+
+
+def test_a_function_that_gains_nothing_beside_others(lake: Lake, tmp_path: Path) -> None:
+    """It was asked again by each query by which anything else skipped files; and by no other, once it had gained nothing in an OR."""
+    called = tmp_path / "called"
+    for i in range(4):
+        lake.file(f"{i}", {"s": [f"{i}{j}" for j in range(5)], "x": [10 * i + j for j in range(5)]})
+    lake.index(ValueList("s"), MinMax("x"))
+    found: dict[str, Any] = {"__name__": "__main__", "called": str(called), "salt": os.urandom(4)}
+    exec("def kept(s, t=salt):\n    with open(called, 'a') as log: log.write(f'{s}\\n')\n    return s and s[1:]", found)
+    lake.spark.udf.register("kept", F.udf(found["kept"], "string"))
+    frame = lake.view()
+    values = 21  # and NULL
+    for where, rows, asked, read in (
+        ("x > 12 AND (kept(s) = '3' OR x = 100)", 12, values, 3),
+        ("x > 12 AND (kept(s) = '3' OR x = 100)", 12, 0, 3),
+        ("x > 13 AND kept(s) = '2'", 11, values, 3),
+        ("x > 12 AND kept(s) = '2'", 12, 0, 3),  # as before, whatever the rest is compared with
+        ("kept(s) = '9' OR x IN (1, 11, 21, 31)", 20, values, 4),
+        ("kept(s) = '9' OR x IN (1, 11, 21, 31)", 20, 0, 4),
+        ("kept(s) = '9'", 0, values, 0),
+        ("x > 12 AND kept(s) = '9'", 0, values, 0),
+        ("x > 12 AND kept(s) = '9'", 0, values, 0),
+    ):
+        called.write_text("")
+        frame.where(where).collect()
+        scan = lake.skipping.report().scans[0]
+        assert (scan.files_read, len(called.read_text().splitlines())) == (read, rows + asked), where

@@ -301,6 +301,19 @@ public final class Plans {
     while (children.hasNext()) environments((Expression) children.next(), found);
   }
 
+  /** An expression, whatever its literals are. */
+  public static String shape(Expression expression) {
+    if (expression instanceof Literal) return "?";
+    StringBuilder text = new StringBuilder(expression instanceof Attribute ? ((Attribute) expression).name() : expression.prettyName()).append('(');
+    String last = "";
+    for (int i = 0; i < expression.children().size(); i++) {
+      String child = shape((Expression) expression.children().apply(i));
+      if (!child.equals("?") || !last.equals("?")) text.append(child).append(','); // of a list
+      last = child;
+    }
+    return text.append(')').toString();
+  }
+
   /** By the ids of a union's output the attributes that one of its parts gives it. */
   public static Map renamed(LogicalPlan union, LogicalPlan part) {
     Map result = new HashMap();
