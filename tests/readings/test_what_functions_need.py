@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -307,3 +308,35 @@ def test_a_function_that_gains_nothing_beside_others(lake: Lake, tmp_path: Path)
         frame.where(where).collect()
         scan = lake.skipping.report().scans[0]
         assert (scan.files_read, len(called.read_text().splitlines())) == (read, rows + asked), where
+
+
+@pytest.mark.parametrize("by", ["environment", "folder"])
+def test_a_module_of_the_library_that_is_hidden_from_workers(started: list[Started], packages: Path, tmp_path: Path, by: str) -> None:
+    """`statistics` lies where it should, and takes the `random` of a folder, as do packages."""
+    install(packages, "reading-one", "1.0", "reading_one.py")
+    found: dict[str, Any] = {"__name__": "__main__"}
+    exec("def f(x):\n    import statistics\n    return statistics.mean(x)\ndef g(x): return x.upper()", found)
+    of_library, of_nothing = (bytes(CloudPickleSerializer().dumps((found[name], StringType()))) for name in "fg")
+    assert "unsure" not in code_of(of_library) and "unsure" not in told_of("reading_one")
+    found_first(started, tmp_path, "random.py" if by == "environment" else "random/__init__.py")
+    if by == "folder":
+        started[0] = started[0]._replace(folder=str(tmp_path / "another"), environment=started[0].environment | {"PYTHONPATH": ""})
+    why = "module random, which workers may find elsewhere than in Python's library"
+    assert code_of(of_library)["unsure"] == told_of("reading_one")["unsure"] == why
+    assert "unsure" not in code_of(of_nothing)
+
+
+def test_a_folder_of_no_package_hides_nothing(started: list[Started], tmp_path: Path) -> None:
+    """A project's own `email` or `test`."""
+    (tmp_path / "another" / "random").mkdir(parents=True)
+    (tmp_path / "another" / "os.py").write_text("")
+    started[0] = started[0]._replace(folder=str(tmp_path / "another"))
+    found: dict[str, Any] = {"__name__": "__main__"}
+    exec("def f(x):\n    import random\n    return random.Random(x).random()", found)
+    assert "unsure" not in code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))))
+
+
+def test_by_what_a_worker_computes(lake: Lake) -> None:
+    """`math.exp` of another processor may end in another bit."""
+    worker = workers.worker_of(sys.executable, lake.spark.sparkContext)
+    assert worker is not None and worker.version.startswith(sys.version) and platform.machine() in worker.version.removeprefix(sys.version)

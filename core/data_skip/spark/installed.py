@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder, all_suffixes
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions, packages_distributions
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -159,8 +160,24 @@ def _is_same(file: str, other: str | None) -> bool:
 
 def is_of_library_of(package: str, worker: Worker) -> bool:
     """Whether a worker finds a package, or module, in Python's own library."""
-    if BuiltinImporter.find_spec(package) or FrozenImporter.find_spec(package):  # who are asked first
+    if _is_found_first(package):
         return True
     found = PathFinder.find_spec(package, worker.path)
     origin = None if found is None else found.origin
     return origin is not None and origin.startswith(worker.library) and not is_place_of_packages(origin)
+
+
+@lru_cache(maxsize=64)
+def hidden(path: tuple[str, ...], library: tuple[str, ...], moment: int) -> str:
+    """A module of Python's library in whose place who looks at some places finds another one; "" for none. As of a moment.
+
+    It is imported by other modules of the library, and by whatever is installed: `import statistics` takes the `random` of a folder.
+    """
+    before = list(takewhile(lambda place: place not in library, path))
+    names = (name for name in sorted(sys.stdlib_module_names) if not _is_found_first(name))
+    return next((name for name in names if (found := PathFinder.find_spec(name, before)) is not None and found.origin is not None), "")
+
+
+def _is_found_first(name: str) -> bool:
+    """Whether a module is a part of Python itself: these are asked before any place."""
+    return BuiltinImporter.find_spec(name) is not None or FrozenImporter.find_spec(name) is not None

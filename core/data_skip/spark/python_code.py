@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from pyspark import SparkContext
 
 from data_skip.source_code import imported_by, is_installed, is_of_library, is_of_python, parents, referred, spec_of, whole
-from data_skip.spark.installed import installed, is_elsewhere, is_of_library_of, lies_installed, why_others
+from data_skip.spark.installed import hidden, installed, is_elsewhere, is_of_library_of, lies_installed, why_others
 from data_skip.spark.pickled import Names, names_of
 from data_skip.spark.workers import Worker, started_by, worker_of
 
@@ -231,8 +231,8 @@ class _Named:
         if self.worker is None:
             if package not in self._vouched:
                 self.unsure.append(f"module {package} of Python's library, {_UNKNOWN}")
-        elif not is_of_library_of(package, self.worker):
-            self.unsure.append(f"module {package}, which workers may find elsewhere than in Python's library")
+        elif other := hidden(self.worker.path, self.worker.library, _moment()) if is_of_library_of(package, self.worker) else package:
+            self.unsure.append(f"module {other}, which workers may find elsewhere than in Python's library")
 
     def _add_installed(self, name: str, package: str) -> None:
         found = installed(package, self._began)
@@ -245,3 +245,5 @@ class _Named:
             self.unsure.append(f"package {package}, which was installed since Spark began, or workers may find elsewhere")
         elif why := why_others(found.modules, found.absent, self.worker.path, _moment()):
             self.unsure.append(f"package {package}, {why}")
+        elif other := hidden(self.worker.path, self.worker.library, _moment()):
+            self.unsure.append(f"module {other}, which workers may find elsewhere than in Python's library")

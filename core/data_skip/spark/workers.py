@@ -19,9 +19,10 @@ from pyspark.sql import SparkSession
 
 _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('data_skip') is None)"
 _WHO = """
-import json, sys, sysconfig, time
+import json, platform, sys, sysconfig, time
 zone = [(local.tm_gmtoff, local.tm_zone) for local in map(time.localtime, range(-1 << 32, 1 << 32, 5 * 86_400))]
-print(json.dumps([sys.version, zone, sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}), sys.path]))
+version = " ".join([sys.version, platform.machine(), *platform.libc_ver()])
+print(json.dumps([version, zone, sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}), sys.path]))
 """
 _SECONDS, _FEW_SECONDS = 20, 8  # of the second kind a query waits, once
 _FAILED_SECONDS = 60.0
@@ -59,7 +60,7 @@ def _is_local(context: SparkContext) -> bool:
 class Worker(NamedTuple):
     """A Python as this machine's Spark starts it for a worker: what it says of itself."""
 
-    version: str
+    version: str  # and the processor, and the library of C, by which `math` computes
     zone: str  # a digest of its local time, from 1833 to 2106, as seen every five days
     library: tuple[str, ...]  # where Python's own modules lie
     path: tuple[str, ...]  # where it looks for modules, in this order
