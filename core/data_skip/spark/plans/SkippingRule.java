@@ -71,8 +71,9 @@ public final class SkippingRule extends Rule {
         LogicalPlan followed = contracts.followed(bare, scans, asking, why);
         if (followed != bare) scans = scans(bare = SnapshotFileIndex.ofOneVersion(followed));
       }
-      tellMixed(bare, why);
-      if (!everything && !asks(bare) && !Contracts.told(scans, why)) return bare;
+      boolean asks = asks(bare);
+      if (asks) tellMixed(bare, why);
+      if (!everything && !asks && !Contracts.told(scans, why)) return bare;
       final Left left = new Left(bare, scans, asking, why);
       final Map indexed = everything ? null : indexed(scans, left);
       if (!everything && indexed.isEmpty()) {

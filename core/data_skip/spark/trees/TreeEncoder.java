@@ -187,8 +187,8 @@ public final class TreeEncoder {
       result.put("environment", Base64.getEncoder().encodeToString(MessageDigest.getInstance("SHA-256").digest(given)));
       String executable = SQLConf.get().getConfString("spark.sql.execution.pyspark.python", function.func().pythonExec());
       result.put("executable", executable); // for python_code.py alone, as the next ones
-      result.put("variables", variables);
       result.put("command", Base64.getEncoder().encodeToString(command.toByteArray()));
+      result.put("variables", variables);
     } catch (Exception e) {
       result.put("code", opaque(function));
     }
