@@ -8,6 +8,8 @@ import math
 import os
 import re
 import sys
+import time
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder, all_suffixes
@@ -20,6 +22,7 @@ from data_skip.source_code import is_place_of_packages, parents, spec_of
 from data_skip.spark.workers import Worker
 
 _SUFFIXES = tuple(all_suffixes())
+_SECONDS = 60.0
 
 
 class Installed(NamedTuple):
@@ -104,18 +107,50 @@ def _named(requirement: str) -> str:
     return found[1].lower() if found else ""
 
 
+def why_others(found: Installed, path: tuple[str, ...]) -> str:
+    """What of it who looks at some places finds elsewhere, or which distributions are there only; "" for none."""
+    return _why_others(found.modules, found.absent, path, _state(path))
+
+
 @lru_cache(maxsize=256)
-def why_others(modules: frozenset[str], absent: frozenset[str], path: tuple[str, ...], moment: int) -> str:
-    """Which of some modules are found elsewhere at some places, and which distributions are there only; "" for none. As of a moment."""
+def _why_others(modules: frozenset[str], absent: frozenset[str], path: tuple[str, ...], state: object) -> str:
     if elsewhere := next((module for module in sorted(modules) if is_elsewhere(module, path)), ""):
         return f"which requires {elsewhere}, that workers may find elsewhere"
-    places = list(path)
+    there, places = {name for place in path for name in _inside(place)}, list(path)
     for name in sorted(absent):
-        module = re.sub(r"[-.]+", "_", name)
-        found = PathFinder.find_spec(module, places)
-        if (found and found.origin and is_elsewhere(module, path)) or any(True for _ in distributions(name=name, path=places)):
+        module = _as_module(name)
+        if module not in there:
+            continue
+        spec = PathFinder.find_spec(module, places)
+        if (spec and spec.origin and is_elsewhere(module, path)) or any(True for _ in distributions(name=name, path=places)):
             return f"which uses {name}, that workers alone have"
     return ""
+
+
+def _state(path: Iterable[str]) -> tuple[object, ...]:
+    """What changes with what lies at some places; and each minute, for what lies in folders there."""
+    return (*(os.stat(place).st_mtime_ns if os.path.exists(place) else 0 for place in path), int(time.monotonic() / _SECONDS))
+
+
+def _inside(place: str) -> set[str]:
+    """The names of modules, folders and distributions at a place."""
+    if os.path.isdir(place):
+        names = os.listdir(place)
+    elif zipfile.is_zipfile(place):
+        names = list(_in_archive(place, os.stat(place).st_mtime_ns))
+    else:
+        names = []
+    return {_as_module(name.partition("-")[0] if name.endswith("-info") else name.partition(".")[0]) for name in names}
+
+
+@lru_cache(maxsize=64)
+def _in_archive(place: str, modified: int) -> frozenset[str]:
+    with zipfile.ZipFile(place) as archive:
+        return frozenset(name.partition("/")[0] for name in archive.namelist())
+
+
+def _as_module(name: str) -> str:
+    return re.sub(r"[-_.]+", "_", name).lower()
 
 
 def lies_installed(package: str) -> bool:
@@ -167,15 +202,19 @@ def is_of_library_of(package: str, worker: Worker) -> bool:
     return origin is not None and origin.startswith(worker.library) and not is_place_of_packages(origin)
 
 
-@lru_cache(maxsize=64)
-def hidden(path: tuple[str, ...], library: tuple[str, ...], moment: int) -> str:
-    """A module of Python's library in whose place who looks at some places finds another one; "" for none. As of a moment.
+def hidden(worker: Worker) -> str:
+    """A module of Python's library in whose place a worker finds another one; "" for none.
 
     It is imported by other modules of the library, and by whatever is installed: `import statistics` takes the `random` of a folder.
     """
-    before = list(takewhile(lambda place: place not in library, path))
+    before = tuple(takewhile(lambda place: place not in worker.library, worker.path))
+    return _hidden(before, _state(before))
+
+
+@lru_cache(maxsize=64)
+def _hidden(places: tuple[str, ...], state: object) -> str:
     names = (name for name in sorted(sys.stdlib_module_names) if not _is_found_first(name))
-    return next((name for name in names if (found := PathFinder.find_spec(name, before)) is not None and found.origin is not None), "")
+    return next((name for name in names if (found := PathFinder.find_spec(name, [*places])) is not None and found.origin is not None), "")
 
 
 def _is_found_first(name: str) -> bool:

@@ -231,7 +231,7 @@ class _Named:
         if self.worker is None:
             if package not in self._vouched:
                 self.unsure.append(f"module {package} of Python's library, {_UNKNOWN}")
-        elif other := hidden(self.worker.path, self.worker.library, _moment()) if is_of_library_of(package, self.worker) else package:
+        elif other := hidden(self.worker) if is_of_library_of(package, self.worker) else package:
             self.unsure.append(f"module {other}, which workers may find elsewhere than in Python's library")
 
     def _add_installed(self, name: str, package: str) -> None:
@@ -243,7 +243,7 @@ class _Named:
             self.unsure.append(f"package {package}, {_UNKNOWN}")
         elif found.written() > self._began > 0 or is_elsewhere(name if name in sys.modules else package, self.worker.path):
             self.unsure.append(f"package {package}, which was installed since Spark began, or workers may find elsewhere")
-        elif why := why_others(found.modules, found.absent, self.worker.path, _moment()):
+        elif why := why_others(found, self.worker.path):
             self.unsure.append(f"package {package}, {why}")
-        elif other := hidden(self.worker.path, self.worker.library, _moment()):
+        elif other := hidden(self.worker):
             self.unsure.append(f"module {other}, which workers may find elsewhere than in Python's library")
