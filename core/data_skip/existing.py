@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 
+from pyspark.errors import PySparkException
+
 from data_skip.building.binding import Binding, bind, changed
 from data_skip.building.indexing import fitted, sample_of
 from data_skip.building.source import TableState
@@ -18,6 +20,8 @@ from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition, another_reader
 from data_skip.store.reader import difference
+
+_UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 
 
 class IndexExistsError(DataSkipError):
@@ -59,7 +63,7 @@ class Existing:
     def to_refresh(self, state: TableState) -> list[Binding]:
         """Those that the session knows, bound to the table as it is now. DataSkipError for one that means something else by now.
 
-        DataSkipWarning for one that the session does not know, or whose Python function is another one here: the others are of use.
+        DataSkipWarning for one that the session does not know, or whose function is another one here, or none: the others are of use.
         """
         bindings: list[Binding] = []
         for stored in self.definitions.values():
@@ -67,7 +71,13 @@ class Existing:
             if isinstance(index, str):
                 warnings.warn(index, DataSkipWarning, stacklevel=3)
                 continue
-            binding = bind(index, state.frame, state.scan, self._jvm, stored=True)
+            try:
+                binding = bind(index, state.frame, state.scan, self._jvm, stored=True)
+            except DataSkipError as error:
+                if not _is_of_functions(error, stored):
+                    raise
+                warnings.warn(f"{error}; so it is not used, and stays as it is", DataSkipWarning, stacklevel=3)
+                continue
             if not (why := changed(stored, binding.definition)):
                 bindings.append(binding)
             elif calls_python(stored.bound_expressions) and not difference(stored.reader, binding.definition.reader):
@@ -119,3 +129,9 @@ class Existing:
         if stored_columns(index, self.definitions):
             advice = "refresh() brings it up to date, drop_index() removes it, ensure_index() makes what is missing"
             raise IndexExistsError(f"{index} exists already on {self._table}; {advice}")
+
+
+def _is_of_functions(error: DataSkipError, stored: Definition) -> bool:
+    """Whether an index cannot be bound since functions are others in this session: what is wrong with it says nothing of the table."""
+    unknown = isinstance(error.__cause__, PySparkException) and error.__cause__.getCondition() == _UNKNOWN_FUNCTION
+    return unknown or calls_python(stored.bound_expressions)

@@ -152,11 +152,14 @@ def _inside(values: Iterable[object]) -> list[object]:
 
 
 def whole(name: str) -> str:
-    """A digest of all source of a module, or of a package and what is below it; of one in an archive, of that. It need not be loaded."""
-    digest = hashlib.sha256()
-    for file in _files(name):
+    """A digest of all source of a module, or of a package and what is below it; of one in an archive, of that. It need not be loaded.
+
+    "" of what has no file, as a module that a program makes as it runs.
+    """
+    digest, files = hashlib.sha256(), _files(name)
+    for file in files:
         digest.update(f"{file.name} {_digest_of(str(file), *_state(file))}".encode())
-    return digest.hexdigest()
+    return digest.hexdigest() if files else ""
 
 
 def imported_by(name: str) -> set[str]:

@@ -244,10 +244,10 @@ class Table:
 
         `files_per_commit`: as of `create_index`.
 
-        DataSkipWarning for an index that this session does not know, as it is without its plugin, or whose Python function is another one
-        here: that one stays as it is. DataSkipError, before anything is written, where there is no index, where the table is read, or an
-        expression understood, otherwise than when an index was created, and for files that Spark cannot read. `progress`: as of
-        `create_index`.
+        DataSkipWarning for an index that this session does not know, as it is without its plugin, or without its function, or whose
+        Python function is another one here: that one stays as it is. DataSkipError, before anything is written, where there is no index,
+        where the table is read, or an expression understood, otherwise than when an index was created, and for files that Spark cannot
+        read. `progress`: as of `create_index`.
         """
         _refuse_no_number(files_per_commit)
         snapshot, state = self._snapshot(), self._state(alone=True)  # as above

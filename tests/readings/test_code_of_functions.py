@@ -8,7 +8,7 @@ import pickle
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -45,8 +45,8 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def workers_look_in(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where it is on the path of each Python of this machine."""
 
-    def found(executable: str, context: SparkContext | None) -> Worker | None:
-        worker = worker_of(executable, context)
+    def found(executable: str, context: SparkContext | None, given: Mapping[str, str] | None = None) -> Worker | None:
+        worker = worker_of(executable, context, given)
         return None if worker is None else worker._replace(path=(*worker.path, folder))
 
     monkeypatch.setattr(python_code, "worker_of", found)

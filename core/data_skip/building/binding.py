@@ -17,7 +17,7 @@ from pyspark.sql.types import DataType
 
 from data_skip.building.collect import physical_type
 from data_skip.errors import DataSkipError
-from data_skip.expression import Call, Column, Expression, decode
+from data_skip.expression import Call, Column, Expression, calls_python, decode
 from data_skip.index import Index
 from data_skip.proofs.elements import indexed
 from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
@@ -31,6 +31,7 @@ from data_skip.store.reader import Reading, difference, unsure
 _SHOWN = 300  # characters of what is wrong
 _NOT_DONE = "which data-skip does not do for an index"
 _NOT_KNOWN = f"now or later; see {VOUCHED} in docs/predicates.md, or index a column, of whose values functions are asked"
+_MIXED = "is by Python functions with different environments, of which Spark takes the first one's for all; register them in one"
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
 
@@ -55,6 +56,8 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
             if stored and (why := jvm.why_not_evaluated(sql)):
                 raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}; drop_index() it, or delete the index")
             selected = frame.select(F.expr(sql).alias("expression"))
+            if jvm.mixes_environments(selected):
+                raise DataSkipError(f"{index}: {sql!r} {_MIXED}")
             tree = jvm.expression(selected)
             decoded = decode(tree) if tree is not None else None
         except PySparkException as error:
@@ -71,6 +74,8 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
             raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}")
         trees.append(tree)
         types.append(selected.schema[0].dataType)
+    if calls_python(map(decode, trees)) and jvm.mixes_environments(frame.select(*map(F.expr, index.inputs))):
+        raise DataSkipError(f"{index}: {' and '.join(index.inputs)} {_MIXED}")
     if refusal := index.refuse(tuple(tree.type for tree in indexed(list(map(decode, trees))))):
         raise DataSkipError(f"{index} cannot be built: {refusal}")
     expressions = [decode(tree) for tree in trees]

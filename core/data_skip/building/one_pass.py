@@ -25,6 +25,7 @@ from data_skip.building.lines import LINE, encoding_of, files_with, files_with_h
 from data_skip.building.source import TableState
 from data_skip.clause import Mask
 from data_skip.errors import DataSkipError
+from data_skip.expression import calls_python
 from data_skip.files.listing import Listing
 from data_skip.index import Index
 from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled, is_of_workers
@@ -200,6 +201,9 @@ def _read(
     target: Target, state: TableState, listing: Listing, wanted: Mask, bindings: Sequence[Binding], report: IndexReport
 ) -> dict[int, Collected]:
     """What Spark finds in the wanted files, by the place of each in the listing."""
+    indexes, trees = [one.index for one in bindings], [tree for one in bindings for tree in one.definition.bound_expressions]
+    if len(bindings) > 1 and calls_python(trees) and target.jvm.mixes_environments(state.frame.select(*expressions_of(indexes))):
+        return _joined([([i], _read(target, state, listing, wanted, [one], report)) for i, one in enumerate(bindings)])
     reader = bindings[0].definition.reader
     malformed = (malformed_column(reader) or _unused(MALFORMED, state.frame)) if reader["format"] in WITH_MALFORMED else None
     number = _unused(FILE, state.frame)

@@ -261,7 +261,10 @@ public final class Plans {
     return files ? (LogicalRelation) plan : null;
   }
 
-  /** The expressions that a Project or the extraction of Python UDFs computes, by the id of the attribute that it gives them. */
+  /**
+   * The expressions that a Project or the extraction of Python UDFs computes, by the id of the attribute that it gives them; but of functions
+   * in one environment, that were given several, nobody knows what they give.
+   */
   public static Map computed(LogicalPlan plan) {
     Map result = new HashMap();
     if (plan instanceof Project) {
@@ -270,13 +273,45 @@ public final class Plans {
         Object named = list.next();
         if (named instanceof Alias) result.put(((Alias) named).exprId(), ((Alias) named).child());
       }
-    } else if (plan instanceof BaseEvalPython) {
+    } else if (plan instanceof BaseEvalPython && !mixesEnvironments(((BaseEvalPython) plan).udfs())) {
       BaseEvalPython python = (BaseEvalPython) plan;
       for (int i = 0; i < python.udfs().size(); i++) {
         result.put(((NamedExpression) python.resultAttrs().apply(i)).exprId(), python.udfs().apply(i));
       }
     }
     return result;
+  }
+
+  /**
+   * Whether some expressions call Python functions that were given different environments, or Pythons: of those that one operator runs Spark
+   * takes the first one's for all (BasePythonRunner).
+   */
+  public static boolean mixesEnvironments(scala.collection.Seq expressions) {
+    java.util.Set found = new java.util.HashSet();
+    for (int i = 0; i < expressions.size(); i++) environments((Expression) expressions.apply(i), found);
+    return found.size() > 1;
+  }
+
+  private static void environments(Expression expression, java.util.Set found) {
+    if (expression instanceof PythonUDF) {
+      org.apache.spark.api.python.PythonFunction function = ((PythonUDF) expression).func();
+      found.add(java.util.Arrays.asList(new Object[] {new HashMap(function.envVars()), function.pythonExec()}));
+    }
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) environments((Expression) children.next(), found);
+  }
+
+  /** An expression, whatever its literals are. */
+  public static String shape(Expression expression) {
+    if (expression instanceof Literal) return "?";
+    StringBuilder text = new StringBuilder(expression instanceof Attribute ? ((Attribute) expression).name() : expression.prettyName()).append('(');
+    String last = "";
+    for (int i = 0; i < expression.children().size(); i++) {
+      String child = shape((Expression) expression.children().apply(i));
+      if (!child.equals("?") || !last.equals("?")) text.append(child).append(','); // of a list
+      last = child;
+    }
+    return text.append(')').toString();
   }
 
   /** By the ids of a union's output the attributes that one of its parts gives it. */

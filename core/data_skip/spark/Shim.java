@@ -143,6 +143,14 @@ public final class Shim {
     return Plans.json(SkippingFileIndex.encoder((LogicalRelation) plan).encode(expression));
   }
 
+  /** Whether an operator of an optimised plan runs Python functions that were given different environments. */
+  public boolean mixesEnvironments(LogicalPlan optimized) {
+    if (optimized instanceof BaseEvalPython && Plans.mixesEnvironments(((BaseEvalPython) optimized).udfs())) return true;
+    scala.collection.Iterator children = optimized.children().iterator();
+    while (children.hasNext()) if (mixesEnvironments((LogicalPlan) children.next())) return true;
+    return false;
+  }
+
   /** Whether a plan asks when, by whom or in which session it is run. */
   public boolean asksWhoAndWhen(LogicalPlan analyzed) {
     return analyzed.containsPattern(TreePattern$.MODULE$.CURRENT_LIKE());

@@ -145,6 +145,10 @@ class Jvm:
         encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
         return None if encoded is None else dict(with_code(json.loads(encoded), str(frame.sparkSession.conf.get(VOUCHED, ""))))
 
+    def mixes_environments(self, frame: DataFrame) -> bool:
+        """Whether Spark runs at once Python functions of a DataFrame that were given different environments: all in that of one."""
+        return bool(self._shim.mixesEnvironments(frame._jdf.queryExecution().optimizedPlan()))
+
     def asks_who_and_when(self, frame: DataFrame) -> bool:
         """Whether a DataFrame asks when, by whom or in which session it is run, as by current_date() or current_database()."""
         return bool(self._shim.asksWhoAndWhen(frame._jdf.queryExecution().analyzed()))

@@ -7,6 +7,7 @@ import io
 import pickle
 from collections.abc import Iterator
 from functools import lru_cache
+from pickletools import genops
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ _PATHS = {"path", "meta_path", "path_hooks"}  # of sys: where modules are looked
 _LOADERS = {"eval", "exec", "__import__", "modules", "read_pickle"}
 _TAKING = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
 _READING = {"load", "loads", "Unpickler"}
+_OF_BYTES = {"SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8"}
 _CLASSES = {"_make_skeleton_class", "_make_skeleton_enum"}  # of cloudpickle, which is told their numbers
 
 
@@ -35,9 +37,17 @@ class Names(NamedTuple):
 
 @lru_cache(maxsize=100)
 def names_of(pickled: bytes) -> Names:
-    """What is named by a pickle of cloudpickle. Any error for what is none."""
+    """What is named by a pickle of cloudpickle, and by those that it holds as bytes. Any error for what is none."""
     reading = _Reading(pickled)
     reading.load()
+    names = _of(reading)
+    for step, held, _ in genops(pickled):
+        if step.name in _OF_BYTES and isinstance(held, bytes | bytearray) and _is_pickle(held):
+            names = _with_inner(names, bytes(held))
+    return names
+
+
+def _of(reading: _Reading) -> Names:
     steps = [step for code in reading.codes for step in dis.get_instructions(code)]
     taken = frozenset(found for code in reading.codes for found in _imported(code))
     imported = frozenset(module for module, _ in taken)
@@ -46,6 +56,30 @@ def names_of(pickled: bytes) -> Names:
         loaders.add(f"sys.{min(found)}")
     loaders |= reading.loaders | set(filter(_loads, {*reading.modules, *imported, *map(".".join, taken)}))
     return Names(reading.first, frozenset(reading.modules), imported, taken, frozenset(loaders), reading.has_classes)
+
+
+def _is_pickle(held: bytes | bytearray) -> bool:
+    """Whether bytes are steps of a pickle from the first to the last, by any protocol that says which one it is."""
+    try:
+        return held[:1] == pickle.PROTO and held[-1:] == pickle.STOP and [place for _, _, place in genops(bytes(held))][-1] == len(held) - 1
+    except Exception:  # the steps of bytes that are none
+        return False
+
+
+def _with_inner(names: Names, held: bytes) -> Names:
+    """The same, with what is named by a pickle that is read by whatever the function calls."""
+    try:
+        inner = names_of(held)
+    except Exception:  # of one that only a worker can read
+        return names._replace(loaders=names.loaders | {"a pickle that it holds"})
+    return Names(
+        names.first,
+        names.modules | inner.modules,
+        names.imported | inner.imported,
+        names.taken | inner.taken,
+        names.loaders | inner.loaders,
+        names.has_classes or inner.has_classes,
+    )
 
 
 def _loads(module: str) -> bool:

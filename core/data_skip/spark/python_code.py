@@ -19,7 +19,7 @@ import hashlib
 import re
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from platform import python_version_tuple
 from types import ModuleType
@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from pyspark import SparkContext
 
 from data_skip.source_code import imported_by, is_installed, is_of_library, is_of_python, parents, referred, spec_of, whole
-from data_skip.spark.installed import installed, is_elsewhere, is_of_library_of, lies_installed
+from data_skip.spark.installed import hidden, installed, is_elsewhere, is_of_library_of, lies_installed, why_others
 from data_skip.spark.pickled import Names, names_of
 from data_skip.spark.workers import Worker, started_by, worker_of
 
@@ -59,9 +59,10 @@ def with_code(tree: Any, vouched: str) -> Any:
         return tree
     parameters = tree.get("parameters", {})
     if tree.get("name") == "PythonUDF" and "command" in parameters:
-        rest = {name: value for name, value in parameters.items() if name not in ("command", "executable")}
+        rest = {name: value for name, value in parameters.items() if name not in ("command", "executable", "variables")}
         types = " ".join([str(tree.get("type")), *_types(tree)])
-        given = Given(parameters["evalType"] != _ROW_AT_A_TIME, _TIMES.search(types) is not None, _OWN_TYPES.search(types) is not None)
+        vectors, times, own = parameters["evalType"] != _ROW_AT_A_TIME, _TIMES.search(types), _OWN_TYPES.search(types)
+        given = Given(vectors, times is not None, own is not None, parameters.get("variables"))
         told = code_of(base64.b64decode(parameters["command"]), vouched, parameters["executable"], given)
         tree = tree | {"parameters": rest | told}
     return tree | {"children": with_code(tree["children"], vouched)} if "children" in tree else tree
@@ -77,6 +78,7 @@ class Given(NamedTuple):
     vectors: bool = False  # objects of other packages
     times: bool = False  # in the local time of the process
     own_types: bool = False  # values of types that a user, or a library, has defined
+    variables: Mapping[str, str] | None = None  # of its environment; None: those that functions are given now
 
 
 NOTHING = Given()
@@ -92,7 +94,7 @@ def code_of(command: bytes, vouched: str = "", executable: str = sys.executable,
         names = names_of(command)
         names = names._replace(modules=names.modules | _VECTORS) if given.vectors else names
         context = SparkContext._active_spark_context
-        return _told(names, _Named(vouched_for, worker_of(executable, context), context), given)
+        return _told(names, _Named(vouched_for, worker_of(executable, context, given.variables), context), given)
     except Exception as error:  # of a pickle that only a worker can read, of modules that do anything where they are asked
         return {UNSURE: f"what cannot be read ({type(error).__name__})"}
 
@@ -126,6 +128,10 @@ def _is_in(module: str, name: str) -> bool:
 
 def _attribute(module: str, name: str) -> Any:
     return getattr(sys.modules.get(module), name, None)
+
+
+def _moment() -> int:
+    return int(time.monotonic() / _SECONDS)
 
 
 @lru_cache(maxsize=256)
@@ -189,7 +195,9 @@ class _Named:
             name = left.pop()
             if (all_of := f"all of {name}") in self.seen:
                 continue
-            self.seen[all_of], others = _all_of(name, int(time.monotonic() / _SECONDS))
+            self.seen[all_of], others = _all_of(name, _moment())
+            if not self.seen[all_of]:
+                self.unsure.append(f"module {name}, of which there is no file")
             left += sorted({known for other in others if (known := self._vouched_for(other)) and spec_of(known) is not None})
             self.seen |= installed(name.partition(".")[0], self._began).code
             for package in sorted({other.partition(".")[0] for other in others}):
@@ -223,8 +231,8 @@ class _Named:
         if self.worker is None:
             if package not in self._vouched:
                 self.unsure.append(f"module {package} of Python's library, {_UNKNOWN}")
-        elif not is_of_library_of(package, self.worker):
-            self.unsure.append(f"module {package}, which workers may find elsewhere than in Python's library")
+        elif other := hidden(self.worker) if is_of_library_of(package, self.worker) else package:
+            self.unsure.append(f"module {other}, which workers may find elsewhere than in Python's library")
 
     def _add_installed(self, name: str, package: str) -> None:
         found = installed(package, self._began)
@@ -235,3 +243,7 @@ class _Named:
             self.unsure.append(f"package {package}, {_UNKNOWN}")
         elif found.written() > self._began > 0 or is_elsewhere(name if name in sys.modules else package, self.worker.path):
             self.unsure.append(f"package {package}, which was installed since Spark began, or workers may find elsewhere")
+        elif why := why_others(found, self.worker.path):
+            self.unsure.append(f"package {package}, {why}")
+        elif other := hidden(self.worker):
+            self.unsure.append(f"module {other}, which workers may find elsewhere than in Python's library")

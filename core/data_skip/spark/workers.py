@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from time import monotonic
@@ -18,9 +19,10 @@ from pyspark.sql import SparkSession
 
 _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('data_skip') is None)"
 _WHO = """
-import json, sys, sysconfig, time
+import json, platform, sys, sysconfig, time
 zone = [(local.tm_gmtoff, local.tm_zone) for local in map(time.localtime, range(-1 << 32, 1 << 32, 5 * 86_400))]
-print(json.dumps([sys.version, zone, sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}), sys.path]))
+version = " ".join([sys.version, platform.machine(), *platform.libc_ver()])
+print(json.dumps([version, zone, sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}), sys.path]))
 """
 _SECONDS, _FEW_SECONDS = 20, 8  # of the second kind a query waits, once
 _FAILED_SECONDS = 60.0
@@ -35,23 +37,30 @@ def python_without_data_skip(spark: SparkSession) -> str | None:
     What a cluster's workers run cannot be told from here.
     """
     context = spark.sparkContext
-    found = shutil.which(context.pythonExec) if str(context.master).startswith("local") else None
+    started = started_by(context)
+    found = shutil.which(context.pythonExec, path=started.places) if _is_local(context) else None
     if found is None or os.path.abspath(found) == os.path.abspath(sys.executable):
         return None
     try:
         environment = _environment(context)
         environment["PYTHONPATH"] = os.pathsep.join([*_sent(context), environment["PYTHONPATH"]])
-        looked = subprocess.run([found, "-c", _LOOK], timeout=_SECONDS, capture_output=True, check=False, env=environment)
+        run = [found, "-c", _LOOK]
+        looked = subprocess.run(run, timeout=_SECONDS, capture_output=True, check=False, env=environment, cwd=started.folder)
         lacks = looked.returncode == 1
     except (OSError, subprocess.TimeoutExpired):
         return None
     return found if lacks else None
 
 
+def _is_local(context: SparkContext) -> bool:
+    """Whether the JVM of the driver starts the workers itself."""
+    return str(context.master) == "local" or str(context.master).startswith("local[")
+
+
 class Worker(NamedTuple):
     """A Python as this machine's Spark starts it for a worker: what it says of itself."""
 
-    version: str
+    version: str  # and the processor, and the library of C, by which `math` computes
     zone: str  # a digest of its local time, from 1833 to 2106, as seen every five days
     library: tuple[str, ...]  # where Python's own modules lie
     path: tuple[str, ...]  # where it looks for modules, in this order
@@ -61,6 +70,7 @@ class Started(NamedTuple):
     """What the JVM of an application has for its workers."""
 
     environment: dict[str, str]
+    places: str | None  # where it looks for executables, whatever PATH it gives them
     folder: str
     python_path: str  # where PySpark is
     files: str  # the folder of what is shipped
@@ -68,13 +78,16 @@ class Started(NamedTuple):
     modules: dict[str, str]  # by the setting, which others than PySpark's workers run
 
 
-def worker_of(executable: str, context: SparkContext | None) -> Worker | None:
+def worker_of(executable: str, context: SparkContext | None, given: Mapping[str, str] | None = None) -> Worker | None:
     """The worker that Spark starts by an executable; without a context, as this process would start it. None where that fails.
 
-    What a cluster's workers run is taken for the same: it cannot be told from here.
+    given: the variables that the function was given which it runs; None: those of the context by now. What a cluster's workers run is
+    taken for the same: it cannot be told from here.
     """
-    variables, folder = (dict(os.environ), os.getcwd()) if context is None else (_environment(context), started_by(context).folder)
-    asked = executable, tuple(sorted(variables.items())), folder
+    variables, folder, places = dict(os.environ), os.getcwd(), os.environ.get("PATH")
+    if context is not None:
+        variables, folder, places = _environment(context, given), started_by(context).folder, started_by(context).places
+    asked = shutil.which(executable, path=places) or executable, tuple(sorted(variables.items())), folder
     if monotonic() < _FAILED.get(asked, 0.0):
         return None
     try:
@@ -91,9 +104,8 @@ def worker_of(executable: str, context: SparkContext | None) -> Worker | None:
 @lru_cache(maxsize=16)
 def _said(executable: str, variables: tuple[tuple[str, str], ...], folder: str) -> Worker:
     """Any of the errors that `worker_of` knows where it is not started, does not answer in time, or says something else."""
-    environment = dict(variables)
-    command = [shutil.which(executable, path=environment.get("PATH")) or executable, "-c", _WHO]
-    run = subprocess.run(command, timeout=_FEW_SECONDS, capture_output=True, check=True, text=True, env=environment, cwd=folder)
+    command = [executable, "-c", _WHO]
+    run = subprocess.run(command, timeout=_FEW_SECONDS, capture_output=True, check=True, text=True, env=dict(variables), cwd=folder)
     version, zone, library, path = json.loads(run.stdout.strip().splitlines()[-1])
     return Worker(version, sha256(json.dumps(zone).encode()).hexdigest(), tuple(library), tuple(part or folder for part in path))
 
@@ -104,20 +116,24 @@ def _sent(context: SparkContext) -> list[str]:
     return [*reversed([os.path.join(root, name) for name in context._python_includes or ()]), root]
 
 
-def _environment(context: SparkContext) -> dict[str, str]:
-    """That of workers: Spark's own, and `spark.executorEnv`."""
-    started = started_by(context)
-    paths = [started.python_path, context.environment.get("PYTHONPATH", ""), started.environment.get("PYTHONPATH", "")]
-    return {**started.environment, **context.environment, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+def _environment(context: SparkContext, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """That of workers: Spark's own, and what functions are given, as `spark.executorEnv` says (given: as of `worker_of`)."""
+    started, given = started_by(context), context.environment if given is None else given
+    paths = [started.python_path, given.get("PYTHONPATH", ""), started.environment.get("PYTHONPATH", "")]
+    return {**started.environment, **given, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def started_by(context: SparkContext) -> Started:
     """How the JVM of a context was started: it starts workers so, whatever has changed here since."""
     if context not in _STARTED:
         jvm: Any = context._jvm
-        conf = context.getConf()
+        conf, environment = context.getConf(), dict(jvm.java.lang.System.getenv())
+        places = environment.get("PATH")
+        if not _is_local(context):  # executors are started with this, and start workers
+            places = conf.get("spark.executorEnv.PATH", places)
         _STARTED[context] = Started(
-            dict(jvm.java.lang.System.getenv()),
+            environment,
+            places,
             jvm.java.lang.System.getProperty("user.dir"),
             jvm.org.apache.spark.api.python.PythonUtils.sparkPythonPath(),
             SparkFiles.getRootDirectory(),

@@ -156,10 +156,11 @@ public final class Listing {
     Arrays.fill(keep, (byte) 1);
   }
 
-  /** Whether all files are to be read. */
-  public boolean keepsAll() {
-    for (int i = 0; i < keep.length; i++) if (keep[i] == 0) return false;
-    return true;
+  /** How many files are to be read. */
+  public int countKept() {
+    int count = 0;
+    for (int i = 0; i < keep.length; i++) count += keep[i];
+    return count;
   }
 
   /** A byte a file: 1 where it is to be read. */

@@ -84,6 +84,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     this.python = python;
     this.trees = new ScanTrees(encoder(scan), runtimeFilters);
     this.predicate = predicate == null ? null : Plans.withoutQueries(predicate);
+    trees.workers().within(this.predicate);
     this.notes = notes;
   }
 
@@ -283,6 +284,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private scala.collection.immutable.Seq decided(ListedFiles all) {
     Listing listing = new Listing(this, session(), all);
     String said = asked(listing);
+    int without = listing.countKept(); // by all but Python functions, of which nothing is known yet
     while ("tasks".equals(said) || ("ask".equals(said) && PoolThreads.enter(asking.sessionState().conf()))) {
       if ("tasks".equals(said)) {
         listing.job().run(asking);
@@ -299,7 +301,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     if (said != null && said.startsWith(RUN)) return withRuntimeFilters(said.substring(RUN.length()).split("\n", -1)).decided(all);
     if (!"decided".equals(said)) listing.keepAll();
     scala.collection.immutable.Seq kept = listing.kept();
-    if (listing.keepsAll()) trees.workers().gainedNothing();
+    if (listing.countKept() >= without) trees.workers().gainedNothing();
     listing.forget(trees.withoutPlans());
     return kept;
   }

@@ -12,6 +12,7 @@ import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
@@ -32,6 +33,8 @@ import org.apache.spark.sql.internal.SQLConf$;
  * partition pruning), and knows it by equality.
  */
 public final class SkippingRule extends Rule {
+  private static final String MIXED = "Python functions that were given different environments run in the first one's: of none is known what it gives";
+
   private final BiFunction python;
   private final boolean everything;
   private final Contracts contracts;
@@ -68,7 +71,9 @@ public final class SkippingRule extends Rule {
         LogicalPlan followed = contracts.followed(bare, scans, asking, why);
         if (followed != bare) scans = scans(bare = SnapshotFileIndex.ofOneVersion(followed));
       }
-      if (!everything && !asks(bare) && !Contracts.told(scans, why)) return bare;
+      boolean asks = asks(bare);
+      if (asks) tellMixed(bare, why);
+      if (!everything && !asks && !Contracts.told(scans, why)) return bare;
       final Left left = new Left(bare, scans, asking, why);
       final Map indexed = everything ? null : indexed(scans, left);
       if (!everything && indexed.isEmpty()) {
@@ -102,6 +107,20 @@ public final class SkippingRule extends Rule {
     } catch (Throwable unknown) {
       return bare; // a query that cannot be helped is left as it is
     }
+  }
+
+  /** Tells of scans below functions that run in another environment than they were given, that nothing is known of what these give. */
+  private static void tellMixed(LogicalPlan plan, final Map why) {
+    if (!plan.containsPattern(TreePattern$.MODULE$.PYTHON_UDF())) return;
+    plan.foreachWithSubqueries(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object node) {
+            if (!(node instanceof BaseEvalPython) || !Plans.mixesEnvironments(((BaseEvalPython) node).udfs())) return null;
+            List below = scans((LogicalPlan) node);
+            for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), MIXED);
+            return null;
+          }
+        });
   }
 
   /** Whether anything in a plan or its sub-queries asks something of rows: see Operators. */

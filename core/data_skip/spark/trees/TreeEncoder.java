@@ -182,11 +182,13 @@ public final class TreeEncoder {
       while (code.hasNext()) command.write(((Byte) code.next()).byteValue());
       byte[] digest = MessageDigest.getInstance("SHA-256").digest(command.toByteArray());
       result.put("code", Base64.getEncoder().encodeToString(digest));
-      byte[] given = new java.util.TreeMap(function.func().envVars()).toString().getBytes("UTF-8"); // which may be secrets
+      Map variables = new java.util.TreeMap(function.func().envVars());
+      byte[] given = variables.toString().getBytes("UTF-8"); // which may be secrets
       result.put("environment", Base64.getEncoder().encodeToString(MessageDigest.getInstance("SHA-256").digest(given)));
       String executable = SQLConf.get().getConfString("spark.sql.execution.pyspark.python", function.func().pythonExec());
-      result.put("executable", executable); // for python_code.py alone, as the next
+      result.put("executable", executable); // for python_code.py alone, as the next ones
       result.put("command", Base64.getEncoder().encodeToString(command.toByteArray()));
+      result.put("variables", variables);
     } catch (Exception e) {
       result.put("code", opaque(function));
     }

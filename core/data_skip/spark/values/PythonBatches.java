@@ -87,8 +87,9 @@ public final class PythonBatches {
     while (children.hasNext()) functions((Expression) children.next(), found);
   }
 
-  /** Expressions over some attributes; null where they hold functions of other kinds, functions of functions, or too many arguments. */
+  /** Expressions over some attributes; null where they hold functions of other kinds, functions of functions, several environments, or too many arguments. */
   public static PythonBatches of(List expressions, List attributes) {
+    if (Plans.mixesEnvironments(Plans.seq(expressions))) return null;
     List arguments = new ArrayList();
     for (int i = 0; i < expressions.size(); i++) if (!collect((Expression) expressions.get(i), arguments)) return null;
     return arguments.size() <= MOST_ARGUMENTS ? new PythonBatches(expressions, attributes, arguments) : null;

@@ -40,6 +40,7 @@ public final class PythonWorkers {
   private static final int WORTH = 100; // a question that skipped nothing is put again when this many times as long has passed as it took
   private static final Map GAINLESS = Collections.synchronizedMap(new HashMap()); // of such ones until when they are not put
 
+  private Expression predicate; // of the scan; null: none
   private final Map subjects = new LinkedHashMap();
   private final List put = new ArrayList(); // the questions, as GAINLESS has them
   private long taken; // nanoseconds that jobs took
@@ -75,6 +76,11 @@ public final class PythonWorkers {
       for (int i = 0; i < attributes.size(); i++) byId.put(((Attribute) attributes.get(i)).exprId(), others.get(i));
       return Plans.substitute(expression, byId);
     }
+  }
+
+  /** Tells the predicate in which functions are asked about: what they gain in one they need not in another. */
+  public void within(Expression predicate) {
+    this.predicate = predicate;
   }
 
   /** Whether a subject of this key is known, so that it need not be told again. */
@@ -132,16 +138,18 @@ public final class PythonWorkers {
     }
   }
 
-  /** Notes that no file was skipped, whatever was answered: a query that gains nothing is not to take that much longer again. */
+  /** Notes that no more files were skipped, whatever was answered: a query that gains nothing is not to take that much longer again. */
   public void gainedNothing() {
     for (int i = 0; i < put.size() && taken > 0; i++) note(GAINLESS, put.get(i), Math.max(MINUTE, WORTH * taken));
   }
 
-  /** What is asked, of whatever query: other values, as of a table that has changed, are another question. */
-  private static Object question(Subject subject, byte[] asked) {
+  /** What is asked, beside whatever else a predicate has: other values, as of a table that has changed, are another question. */
+  private Object question(Subject subject, byte[] asked) {
     String functions = PythonBatches.functions(subject.expression);
     try {
-      byte[] digest = MessageDigest.getInstance("MD5").digest(asked);
+      MessageDigest digests = MessageDigest.getInstance("MD5");
+      if (predicate != null) digests.update(Plans.shape(predicate).getBytes(java.nio.charset.StandardCharsets.UTF_8));
+      byte[] digest = digests.digest(asked);
       return Arrays.asList(new Object[] {functions, subject.expression.sql(), ByteBuffer.wrap(digest)});
     } catch (NoSuchAlgorithmException none) {
       return new Object();
