@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 from data_skip.building.same_code import Code
 from data_skip.index import Index, Record
+from data_skip.spark.archives import forget_archives
 
 FILE, TOLD, HELD, COUNT = "data_skip_file", "data_skip_told", "data_skip_held", "data_skip_count"
 OUTPUT = "file long, found binary"
@@ -104,6 +105,7 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
 
     def summarize(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         code.check()
+        forget_archives()
         pieces: dict[int, Collected] = {}
         whole: set[int] = set()  # files that no other task has a piece of
         errors: dict[int, str] = {}
