@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
+import pyarrow as pa
 import pytest
 
 from data_skip import MinMax
@@ -19,6 +20,7 @@ from data_skip.building.file_records import Wanted
 from data_skip.building.remote_files import NOWHERE
 from data_skip.building.same_code import Code
 from data_skip.expression import Column
+from data_skip.planning.evaluating import locally, reader
 from data_skip.spark.archives import forget_archives
 
 OF_SPARK = ("pyspark.zip", "py4j-0.10.9.9-src.zip", "spark-core_2.13-4.0.5.jar", "spark-core_2.13-4.2.0-preview1.jar")
@@ -56,10 +58,12 @@ def test_others_may_change(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
 
 INDEX = MinMax("x")
 READING = _reader(Wanted([INDEX], [(Column("int", None, ("x",)),)], {}), NOWHERE)
-TASKS = (READING, _summarizer([INDEX]), _teller([], Column("int", None, ("x",)), Code.of([INDEX])))
+CODE = Code.of([INDEX])
+EVALUATING = reader(b"", {}, pa.schema([]), locally("/nowhere"), CODE)
+TASKS = (READING, _summarizer([INDEX]), _teller([], Column("int", None, ("x",)), CODE), EVALUATING)
 
 
-@pytest.mark.parametrize("task", TASKS, ids=("reading files", "summarizing rows", "telling values"))
+@pytest.mark.parametrize("task", TASKS, ids=("reading files", "summarizing rows", "telling values", "evaluating"))
 def test_each_task_does(task: Callable[[Iterable[Any]], Iterable[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = looked_into(tmp_path, "pyspark.zip", monkeypatch)
     assert list(task([])) == []
