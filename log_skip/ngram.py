@@ -89,7 +89,7 @@ def _ngrams(texts: list[str], n: int) -> Iterator[str]:
     starts = np.flatnonzero(np.arange(n, len(codes) + n) <= np.repeat(np.cumsum(lengths), lengths))
     if len(starts) == 0:
         return
-    occurs = np.zeros(0x110000, dtype=bool)
+    occurs = np.zeros(int(codes.max()) + 1, dtype=bool)
     occurs[codes] = True
     letters, size = (np.cumsum(occurs) - 1)[codes], int(occurs.sum())
     keys, most = letters[starts], size

@@ -13,12 +13,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from data_skip.building.plain import used
 from data_skip.indexes.distinct import any_of_list, ascending, distinct, merged_lists
 
 
 def test_distinct_leaves_nulls_out() -> None:
     assert distinct(pa.array(["b", None, "a", "b"]), 10) == ["b", "a"]
     assert distinct(pa.array([None], pa.string()), 10) == []
+
+
+@pytest.mark.parametrize("rows", [[1], [1, 1000], [0, None, *[1] * 500], [*[0, 1] * 500, None, 2, 2], [None]])
+def test_of_a_dictionary_those_values_that_some_row_has(rows: list[int | None]) -> None:
+    values = pa.DictionaryArray.from_arrays(pa.array(rows, pa.int32()), pa.array([f"value {i}" for i in range(1001)]))
+    few = pa.DictionaryArray.from_arrays(
+        pa.array([None if row is None else row % 3 for row in rows], pa.int32()), pa.array(["a", "b", "c"])
+    )
+    for encoded in (values, few, few.slice(1)):
+        found = used(encoded).to_pylist()
+        assert sorted(found) == sorted({value for value in encoded.to_pylist() if value is not None})
 
 
 @pytest.mark.parametrize("type_", [pa.float32(), pa.float64()])

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 from data_skip.building.same_code import Code
 from data_skip.index import Index, Record
+from data_skip.spark.archives import forget_archives
 
 FILE, TOLD, HELD, COUNT = "data_skip_file", "data_skip_told", "data_skip_held", "data_skip_count"
 OUTPUT = "file long, found binary"
@@ -104,6 +105,7 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
 
     def summarize(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         code.check()
+        forget_archives()
         pieces: dict[int, Collected] = {}
         whole: set[int] = set()  # files that no other task has a piece of
         errors: dict[int, str] = {}
@@ -241,10 +243,12 @@ def told_number(number: int, flags: int) -> int:
     return number << _FLAGS | flags
 
 
-def told_of(frame: DataFrame, number: str, malformed: str | None, undated: Column | None, held: Sequence[Column]) -> list[Column]:
+def told_of(
+    frame: DataFrame, number: str, malformed: str | None, undated: Column | None, held: Sequence[Column], in_parts: bool = False
+) -> list[Column]:
     """The numbers that are told of each row, of a DataFrame that reads files.
 
-    number: the column that numbers them.
+    number: the column that numbers them. in_parts: whether rows of one file may reach several tasks, however it is read.
     malformed: the column of a text format that holds records which the reader could not parse. What such a record gives depends on the
     columns that a query reads, so every column is asked for here, and a file with such a record is refused.
     undated: whether times of a row may have been read as ones of today; see doubts.py.
@@ -255,7 +259,7 @@ def told_of(frame: DataFrame, number: str, malformed: str | None, undated: Colum
         refused = named(malformed).isNotNull()
         read_all = any_of([named(name).isNull() for name in frame.columns if name not in (malformed, number)])
     metadata = frame.metadataColumn("_metadata")  # which a column of the files may be called as well
-    whole = metadata["file_block_length"] == metadata["file_size"]
+    whole = F.lit(False) if in_parts else metadata["file_block_length"] == metadata["file_size"]
     doubtful = F.lit(False) if undated is None else undated
     told = F.shiftleft(named(number).cast("long"), _FLAGS)
     for bit, condition in {REFUSED: refused, UNDATED: doubtful, WHOLE: whole, READ_ALL: read_all}.items():

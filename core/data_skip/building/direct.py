@@ -26,6 +26,7 @@ from data_skip.building.remote_files import NOWHERE, SCHEMES, RemoteFiles
 from data_skip.building.same_code import Code
 from data_skip.expression import Column
 from data_skip.index import Index
+from data_skip.spark.archives import forget_archives
 from data_skip.spark.errors import SPARK_ERRORS, is_cancelled
 from data_skip.spark.object_stores import ObjectStores
 from data_skip.store.storage_options import storage_options
@@ -129,6 +130,7 @@ def _reader(asked: Wanted, remote: RemoteFiles) -> Callable[[Iterable[list[Part]
 
     def run(tasks: Iterable[list[Part]]) -> Iterator[bytes]:
         code.check()
+        forget_archives()
         for task in tasks:
             files = replace(remote, sizes={part.uri: part.size for part in task if remote.has(part.uri)})
             with ThreadPoolExecutor(_REQUESTS if files.sizes else 1) as pool:

@@ -23,6 +23,7 @@ from data_skip.building.same_code import Code
 from data_skip.data_types import arrow_type
 from data_skip.expression import Column, columns_of
 from data_skip.index import Index
+from data_skip.spark.archives import forget_archives
 from data_skip.store.settings import relevant
 
 _MOSTLY, _FEW = 0.5, 1 << 12  # of the rows of a batch, more than so many values are not few
@@ -63,6 +64,7 @@ def _teller(tasks: list[list[Part]], column: Column, code: Code) -> Callable[[Ba
 
     def tell(batches: Batches) -> Iterator[pa.RecordBatch]:
         code.check()
+        forget_archives()
         for file in (file for batch in batches for place in batch.column(0).to_pylist() for file in tasks[place]):
             try:
                 values, counts = _counted(file, column)

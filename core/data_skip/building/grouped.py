@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from data_skip.building.binding import Binding
-from data_skip.building.collect import COUNT, HELD, TOLD, WHOLE, expressions_of, named, takes_distinct
+from data_skip.building.collect import COUNT, HELD, TOLD, expressions_of, named, takes_distinct
 from data_skip.data_types import FRACTIONAL, is_ordered
 from data_skip.expression import calls_python, columns_of, decode
 from data_skip.index import Index
@@ -163,7 +163,7 @@ def _keys(grouping: Grouping, bindings: Sequence[Binding]) -> list[Values]:
 def grouped(frame: DataFrame, told: Sequence[Values], indexes: list[Index], grouping: Grouping) -> DataFrame:
     """The DataFrame that `collect` takes: equal rows once, with their count, and those of one file together.
 
-    frame: that reads the files; told: `told_of` it. A file may be told in parts, by several tasks.
+    frame: that reads the files; told: `told_of` it, in parts.
     """
     if not grouping.columns:
         return _once(frame.select(*told, *expressions_of(indexes)))
@@ -174,5 +174,4 @@ def grouped(frame: DataFrame, told: Sequence[Values], indexes: list[Index], grou
 
 def _once(rows: DataFrame) -> DataFrame:
     told, *keys = rows.columns
-    in_parts = named(told).bitwiseAND(F.lit(~WHOLE).cast("long")).alias(TOLD)
-    return rows.groupBy(in_parts, *map(named, keys)).agg(F.count(F.lit(1)).alias(COUNT)).sortWithinPartitions(named(TOLD))
+    return rows.groupBy(named(told), *map(named, keys)).agg(F.count(F.lit(1)).alias(COUNT)).sortWithinPartitions(named(TOLD))

@@ -40,15 +40,20 @@ class Part:
 
 
 def lift(files: Iterable[Part], definitions: Mapping[Index, Definition]) -> dict[int, Collected]:
-    """The records of those files that need not be read, by their numbers."""
+    """The records of those files that need not be read, by their numbers. Where none of the first is such a one, no more are tried."""
     readers = [definition.reader for definition in definitions.values()]
     if not all(map(lifts, definitions)) or any(not by_name_from_parquet(reader) for reader in readers):
         return {}
     local = [file for file in files if is_local(file.uri)]
     trees = trees_of(definitions)
     with ThreadPoolExecutor(_THREADS) as pool:
-        lifted = pool.map(partial(_lift_one, trees=trees), local)
-        return {file.number: found for file, found in zip(local, lifted, strict=True) if found is not None}
+        found: dict[int, Collected] = {}
+        for some in (local[:_THREADS], local[_THREADS:]):
+            lifted = pool.map(partial(_lift_one, trees=trees), some)
+            found |= {file.number: known for file, known in zip(some, lifted, strict=True) if known is not None}
+            if not found:
+                break
+        return found
 
 
 def trees_of(definitions: Mapping[Index, Definition]) -> dict[Index, tuple[Expression, ...]]:

@@ -270,7 +270,7 @@ def _told(
     indexes = [binding.index for binding in bindings]
     failures: dict[Index, str] = {}
     doubtful = fields_held(frame, bindings)
-    told = told_of(frame, number, malformed, undated(frame, bindings), list(doubtful.values()))
+    told = told_of(frame, number, malformed, undated(frame, bindings), list(doubtful.values()), in_parts=one.grouping is not None)
     rows = frame.select(*told, *expressions_of(indexes)) if one.grouping is None else grouped(frame, told, indexes, one.grouping)
     found = collect(rows, indexes, failures)
     if doubtful:

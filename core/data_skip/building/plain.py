@@ -37,6 +37,7 @@ _ENCODINGS = {
 _BROKEN_DELTAS = tuple(f"parquet-mr version 1.{n}." for n in range(8))  # PARQUET-246: parquet-mr alone repairs them
 # Before, calendars and clocks of the old Spark and of Java differ, by time zone, from those of today; with a year to spare.
 _FIRST_DAY, _FIRST_MICROSECOND = -25_202, -2_177_452_800_000_000  # of 1901
+_FIRST_ROWS = 32  # times the size of a dictionary: so many are looked at before all are
 
 
 class NotPlain(Exception):
@@ -130,6 +131,10 @@ def used(array: pa.DictionaryArray) -> pa.Array:
 
 
 def _occurs(indices: pa.Array, size: int) -> Any:
+    """Which places of a dictionary of that size some row has. Mostly the first rows have all of them."""
     found = np.zeros(size, dtype=bool)
-    found[indices.drop_null().to_numpy()] = True
+    start, end = 0, _FIRST_ROWS * size
+    while start < len(indices) and not found.all():
+        found[indices.slice(start, end - start).drop_null().to_numpy()] = True
+        start, end = end, len(indices)
     return found

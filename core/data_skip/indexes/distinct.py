@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 Number = TypeVar("Number", bound=np.generic)
 _TRIED = 4  # times the limit: so many values are looked at before all are
 _MOST_PLACES = 8  # a value: so many bytes are worth not to sort whole numbers
+_FIRST_ROWS = 32  # times the width of numbers that lie close: so many are looked at before all are
 _PLACES = {4: np.uint32, 8: np.int64}  # how differences of so many bytes are read as places
 _BITS = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 
@@ -42,7 +43,10 @@ def ascending(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
         width = int(values.max()) - int(low)
         if width < _MOST_PLACES * len(values):  # numbers that lie close are marked, not sorted
             found = np.zeros(width + 1, dtype=bool)
-            found[(values - low).view(_PLACES[values.itemsize])] = True
+            start, end = 0, _FIRST_ROWS * len(found)
+            while start < len(values) and not found.all():  # mostly the first ones are all that there are, or there are many
+                found[(values[start:end] - low).view(_PLACES[values.itemsize])] = True
+                start, end = end, len(values)
             return np.flatnonzero(found).astype(values.dtype) + low
     ordered = np.sort(values)
     first = np.ones(len(ordered), dtype=bool)

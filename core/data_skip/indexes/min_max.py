@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -93,11 +94,16 @@ def bounds(chunk: pq.ColumnChunkMetaData, type_: str) -> Record | None:
 def counted(array: pa.Array) -> tuple[pa.Array, Record]:
     """The values with NULL in place of NaN, and COUNTS of them."""
     nulls, nans = array.null_count, 0
-    if pa.types.is_floating(array.type):
+    if pa.types.is_floating(array.type) and _may_hold_nan(array):
         is_nan = pc.is_nan(array)
         nans = pc.sum(is_nan).as_py() or 0
         array = pc.if_else(is_nan, None, array) if nans else array
     return array, {"value_count": len(array) - nulls - nans, "null_count": nulls, "nan_count": nans}
+
+
+def _may_hold_nan(array: pa.Array) -> bool:
+    """Whether a number is NaN, or there is NULL: the smallest is NaN then, and is found in a part of the time."""
+    return len(array) > 0 and bool(np.isnan(array.to_numpy(zero_copy_only=False).min()))
 
 
 def extremes(array: pa.Array) -> tuple[Any, Any]:
@@ -105,6 +111,9 @@ def extremes(array: pa.Array) -> tuple[Any, Any]:
     if pa.types.is_boolean(array.type):
         low, high = extremes(array.cast(pa.int8()))
         return (None, None) if low is None else (bool(low), bool(high))
+    if pa.types.is_floating(array.type) and array.null_count < len(array):  # of which pyarrow takes ten times as long
+        numbers = array.to_numpy(zero_copy_only=False)  # NULL is NaN, which is left out
+        return np.fmin.reduce(numbers).item(), np.fmax.reduce(numbers).item()
     found = pc.min_max(array)
     low, high = found["min"].as_py(), found["max"].as_py()
     if isinstance(low, str | bytes) and isinstance(high, str | bytes):

@@ -14,6 +14,7 @@ from pyarrow import fs
 from data_skip.building.remote_files import RemoteFiles
 from data_skip.building.same_code import Code
 from data_skip.clause import AllOf, AnyOf, Clause, Comparison, Computed, Named, Records, Whole, survivors
+from data_skip.spark.archives import forget_archives
 from data_skip.store.guard import refuse_parts
 from data_skip.store.parts import Fields, Piece, Rows
 from data_skip.store.sizes import most_bytes
@@ -57,6 +58,7 @@ def reader(clause: bytes, fields: Fields, schema: pa.Schema, opener: Opener, cod
     """The function that runs in Spark's tasks. clause: pickled; schema: of the records."""
 
     def run(pieces: Iterable[Piece]) -> Iterator[bytes]:
+        forget_archives()
         read: Clause | None = None
         for piece in pieces:
             answer: dict[str, Any] = {"why": ""}
