@@ -37,8 +37,10 @@ def python_without_data_skip(spark: SparkSession) -> str | None:
     What a cluster's workers run cannot be told from here.
     """
     context = spark.sparkContext
+    if not _is_local(context):
+        return None
     started = started_by(context)
-    found = shutil.which(context.pythonExec, path=started.places) if _is_local(context) else None
+    found = shutil.which(context.pythonExec, path=started.places)
     if found is None or os.path.abspath(found) == os.path.abspath(sys.executable):
         return None
     try:
