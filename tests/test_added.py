@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from data_skip import MinMax
 from data_skip.store import DeltaStore, FileKey, Snapshot, StoreError
 from data_skip.store import snapshot as snapshots
+from data_skip.store.keys_file import KeysFile
 from data_skip.store.memory import MEMORY
 from tests.support import Lake
 from tests.test_store import READER, column, key, records, store
@@ -167,6 +170,55 @@ def test_the_jvm_is_handed_what_it_has_not(store: DeltaStore) -> None:
     assert given[3:] == [(21, third.id), (521, "")]
     with pytest.raises(StoreError, match="run the query again"):
         read(store).hand_over(lambda *_: None)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("trouble", ["", "no room", "tidied"])
+def test_the_keys_of_very_many_are_in_the_file_that_is_handed_over(
+    store: DeltaStore, twice: bool, trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless there is no room for it, or it is deleted meanwhile, or rows are of one version: then it is made when it is handed over."""
+    append(store, range(500))
+    if twice:
+        append(store, range(5), "y")
+    monkeypatch.setattr(snapshots, "_MANY_ROWS", 500)
+    with monkeypatch.context() as patched:
+        if trouble == "no room":
+            patched.setattr(KeysFile, "_put", lambda *_: os.open("/nowhere/at/all", os.O_RDONLY))
+        snapshot = read(DeltaStore(store.uri))
+    assert sorted(snapshot.files) == sorted(files(*range(500))) and snapshot.count == 500
+    written = snapshot._file
+    assert (written is None) == (twice or trouble == "no room")
+    if written is not None and trouble == "tidied":
+        Path(written.name).unlink()
+    given: list[str] = []
+
+    def take(file: str, mapped_as: str) -> bool | None:
+        if mapped_as:  # what it has forgotten
+            return None
+        given.append(file)
+        assert Path(file).read_bytes()[-12:].decode() == "".join(key.path for key in snapshot.files)[-12:]
+        return True
+
+    for _ in range(2):
+        snapshot.hand_over(take)
+    assert len(given) == 2
+    assert (given[0] == (written and written.name)) == (not twice and not trouble)
+    assert not any(map(os.path.exists, given))
+    assert sorted(snapshot.files) == sorted(files(*range(500)))
+    assert snapshot.sizes.tolist() == [file.size for file in snapshot.files]
+
+
+def test_a_file_of_keys_goes_with_its_snapshot(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "_MANY_ROWS", 5)
+    append(DeltaStore(store.uri), range(5))
+    snapshot = read(DeltaStore(store.uri))
+    assert snapshot._file is not None
+    name = snapshot._file.name
+    assert Path(name).exists()
+    del snapshot
+    gc.collect()
+    assert not Path(name).exists()
 
 
 def test_a_name_by_which_the_jvm_has_others_now(lake: Lake) -> None:

@@ -7,7 +7,6 @@ from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,10 @@ from pyspark.sql import SparkSession
 
 from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
-from data_skip.store import versions
+from data_skip.store import keys_file
 from data_skip.store.file_versions import FileVersions
-from data_skip.store.versions import distinct, packed
+from data_skip.store.keys_file import KeysFile
+from data_skip.store.versions import distinct, mixed_of
 
 KEY = st.tuples(st.sampled_from(["", "a", "b/c", "ä", "\U0001f600/x"]), st.integers(0, 2), st.sampled_from([-1, 0, 1 << 62]))
 
@@ -40,17 +40,19 @@ def table(keys: list[tuple[str, int, int]], chunks: int = 1) -> pa.Table:
 
 @given(st.lists(KEY, max_size=30), st.integers(1, 4))
 def test_rows_of_one_version_are_found(keys: list[tuple[str, int, int]], chunks: int) -> None:
-    found, places = distinct(table(keys, chunks))
+    whole = table(keys, chunks)
+    found, places = distinct(whole, mixed_of(whole["size"].to_numpy(), whole["modification_time"].to_numpy()))
     expected = list(dict.fromkeys(keys))
     assert [tuple(row.values()) for row in found.to_pylist()] == expected
     assert places is None if len(expected) == len(keys) else places.tolist() == [expected.index(key) for key in keys]
 
 
 @given(st.lists(KEY, max_size=30, unique=True), st.integers(1, 4), st.integers(0, 3))
-def test_what_the_jvm_maps_is_what_was_packed(keys: list[tuple[str, int, int]], chunks: int, skipped: int) -> None:
+def test_what_the_jvm_maps_is_what_was_written(keys: list[tuple[str, int, int]], chunks: int, skipped: int) -> None:
     keys, whole = keys[skipped:], table(keys, chunks).slice(skipped)
     listed = np.arange(len(keys)) % 2 == 0
-    data = b"".join(packed(whole, listed))
+    file = written(whole, listed)
+    data = Path(file.name).read_bytes()
     (count,) = struct.unpack_from("<q", data)
     assert count == len(keys)
     sizes, times, starts = np.split(np.frombuffer(data, "<i8", 3 * count + 1, 24), [count, 2 * count])
@@ -59,17 +61,35 @@ def test_what_the_jvm_maps_is_what_was_packed(keys: list[tuple[str, int, int]], 
     paths = [text[start:end].decode() for start, end in pairwise(starts)]
     assert list(zip(paths, sizes.tolist(), times.tolist(), strict=True)) == keys
     assert starts[-1] == len(text)
-    with NamedTemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        again = versions.mapped(file.name)
+    again = file.mapped()
+    file.delete()
+    assert not file.is_there
     assert again.equals(whole.cast(again.schema))
+
+
+def written(keys: pa.Table, listed: Any, first: int = 0, flat: bool = False) -> KeysFile:
+    """A file of keys, but for the first ones."""
+    file = KeysFile(len(keys) - first, first)
+    for batch in keys.slice(first).to_batches():
+        file.add(batch)
+    file.tell(listed, flat)
+    return file
 
 
 @given(st.lists(ROW, max_size=30), st.lists(ROW, max_size=30), st.lists(ROW, max_size=30))
 def test_rows_that_are_added_say_what_all_rows_say(first: list[Any], second: list[Any], third: list[Any]) -> None:
-    expected = FileVersions.of(rows([*first, *second, *third]))
-    found = FileVersions.of(rows(first)).and_of(rows(second)).and_of(rows(third))
+    same(of(first).and_of(rows(second)).and_of(rows(third)), of([*first, *second, *third]))
+
+
+@given(st.lists(ROW, max_size=30), st.integers(1, 4))
+def test_rows_whose_keys_go_to_a_file_say_what_others_say(said: list[Any], chunks: int) -> None:
+    file = KeysFile(len(said))
+    found = FileVersions.of(rows(said).to_batches(max(1, len(said) // chunks)), len(said), file)
+    same(found, of(said))
+    file.delete()
+
+
+def same(found: FileVersions, expected: FileVersions) -> None:
     for field in fields(FileVersions):
         ours, theirs = getattr(found, field.name), getattr(expected, field.name)
         if field.name == "keys":
@@ -80,6 +100,10 @@ def test_rows_that_are_added_say_what_all_rows_say(first: list[Any], second: lis
             assert ours == theirs
 
 
+def of(said: list[Any]) -> FileVersions:
+    return FileVersions.of(rows(said).to_batches(), len(said))
+
+
 def rows(said: list[Any]) -> pa.Table:
     keys = table([key for key, *_ in said])
     counts, generations, collected = ([row[i] for row in said] for i in (1, 2, 3))
@@ -87,17 +111,20 @@ def rows(said: list[Any]) -> pa.Table:
     return keys.append_column("generation", pa.array(generations, pa.int64())).append_column("collected", pa.array(collected, pa.bool_()))
 
 
-def test_a_row_without_a_part_of_its_key_is_refused() -> None:
+@pytest.mark.parametrize("column", range(3))
+def test_a_row_without_a_part_of_its_key_is_refused(column: int) -> None:
+    whole = rows([(("a", 1, 1), None, None, None)])
+    field = whole.schema.field(column)
     with pytest.raises(ValueError, match="no path"):
-        distinct(table([("a", 1, 1)]).append_column("x", pa.nulls(1)).set_column(1, "size", pa.nulls(1, pa.int64())))
+        FileVersions.of(whole.set_column(column, field, pa.nulls(1, field.type)).to_batches(), 1)
 
 
 def test_what_the_jvm_cannot_map_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(versions, "_MOST_MAPPED", 24)
-    assert packed(table([("a" * 12, 1, 1), ("b" * 12, 1, 1)]), np.ones(2, dtype=bool))
+    monkeypatch.setattr(keys_file, "_MOST_MAPPED", 24)
+    written(table([("a" * 12, 1, 1), ("b" * 12, 1, 1)]), np.ones(2, dtype=bool)).delete()
     for keys in ([("a" * 12, 1, 1), ("b" * 13, 1, 1)], [(name, 1, 1) for name in "abc"]):
-        with pytest.raises(ValueError, match="at most 24 are looked up"):
-            packed(table(keys), np.ones(len(keys), dtype=bool))
+        with pytest.raises(OSError, match="at most 24 are looked up"):
+            written(table(keys), np.ones(len(keys), dtype=bool))
 
 
 def test_the_jvm_maps_more_than_two_billion_bytes(spark: SparkSession, tmp_path: Path) -> None:
@@ -126,21 +153,21 @@ def mapped(spark: SparkSession, file: Path, base: Any = None) -> Any:
     return constructor.newInstance(values)
 
 
-def test_files_by_their_folders(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_by_their_folders(spark: SparkSession) -> None:
     """As plain Python finds them; their paths take several of the blocks in which the JVM looks through them, one more than a block."""
     random = Random(16)
     keys = drawn(random, 20_000)
     listed = np.array([random.random() < 0.9 for _ in keys])
     listed[10_000] = True
-    (tmp_path / "keys").write_bytes(b"".join(packed(table(keys), listed)))
+    file = written(table(keys), listed)
     filled, alone = by_folder(keys, listed)
     assert alone and max(map(len, filled)) > 1_000
-    assert [list(places) for places in mapped(spark, tmp_path / "keys").byFolder()] == [*filled, *alone]
+    assert [list(places) for places in mapped(spark, Path(file.name)).byFolder()] == [*filled, *alone]
 
 
 @pytest.mark.parametrize("gone", [0.0, 0.01, 0.9])
 @pytest.mark.parametrize("back", [0.0, 0.01])
-def test_files_that_are_added_to_those_of_an_earlier_version(spark: SparkSession, tmp_path: Path, gone: float, back: float) -> None:
+def test_files_that_are_added_to_those_of_an_earlier_version(spark: SparkSession, gone: float, back: float) -> None:
     """In their folders, and looked up, as if all were mapped at once; some files are gone since, and some are back."""
     for seed in range(5):
         random = Random(seed)
@@ -150,9 +177,9 @@ def test_files_that_are_added_to_those_of_an_earlier_version(spark: SparkSession
         before = np.array([random.random() < 0.9 for _ in keys])
         listed = np.array([random.random() >= gone if was else random.random() < back for was in before])
         listed[first:] = before[first:]
-        (tmp_path / "before").write_bytes(b"".join(packed(table(keys[:first]), before[:first], 0, flat)))
-        (tmp_path / "added").write_bytes(b"".join(packed(table(keys), listed, first, flat)))
-        known = mapped(spark, tmp_path / "added", mapped(spark, tmp_path / "before"))
+        earlier = written(table(keys[:first]), before[:first], 0, flat)
+        added = written(table(keys), listed, first, flat)
+        known = mapped(spark, Path(added.name), mapped(spark, Path(earlier.name)))
         filled, alone = by_folder(keys, listed)
         found = [list(places) for places in known.byFolder()]
         assert sorted(found) == sorted([*filled, *alone])

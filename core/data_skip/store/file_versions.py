@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from data_skip.store.keys_file import KeysFile
 from data_skip.store.parts import merged
 from data_skip.store.paths import Letters, refuse_numbers, refuse_paths
-from data_skip.store.versions import Places, distinct, places_in
+from data_skip.store.versions import KEYS, KEYS_SCHEMA, Places, distinct, mixed_of, places_in
 
 Flags = npt.NDArray[np.bool_]
 
@@ -33,27 +34,33 @@ class FileVersions:
     letters: Letters  # of all paths, listed or not
 
     @classmethod
-    def of(cls, rows: pa.Table) -> FileVersions:
-        """Those of some rows. ValueError for what no table has."""
-        with ThreadPoolExecutor(1) as beside:  # while all is ordered, which leaves a core
-            looked = beside.submit(Letters.of, rows["path"])
-            keys, places = distinct(rows)
-            letters = looked.result()
-        count = len(keys)
-        generations, recorded = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
-        collected = _said(rows, "collected", True)
-        _raise_to(generations, places, _said(rows, "generation", 0))
-        _raise_to(recorded, places, collected)
+    def of(cls, batches: Iterable[pa.RecordBatch], count: int, file: KeysFile | None = None) -> FileVersions:
+        """Those of so many rows. ValueError for what no table has.
+
+        file: where their keys are put while others are read, so that all are never in memory; None: they are kept there.
+        """
+        rows = _Rows(count)
+        kept: list[pa.RecordBatch] = []
+        put = kept.append if file is None else file.add
+        for batch in batches:
+            rows.add(batch)
+            put(batch.select(KEYS))
+        keys, places = distinct(_table(kept) if file is None else file.mapped(), rows.mixed)
+        generations, recorded, counts, holds = rows.generations, rows.collected, rows.counts, None
+        if places is not None:
+            generations, recorded, holds = np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool), rows.collected
+            np.maximum.at(generations, places, rows.generations)
+            np.maximum.at(recorded, places, rows.collected)
+            of_rows = pa.chunked_array([pa.array(counts, from_pandas=True)])
+            counts = merged(of_rows, None, places, len(keys)).to_numpy(zero_copy_only=False)
         sizes = keys["size"].to_numpy()
-        refuse_paths(keys["path"], letters)
+        refuse_paths(keys["path"], rows.letters)
         refuse_numbers(sizes, generations)
-        counts = merged(rows["row_count"], None, places, count).to_numpy(zero_copy_only=False)
-        holds = None if places is None else collected
-        return cls(keys, places, holds, len(rows), sizes, counts, generations, recorded, letters)
+        return cls(keys, places, holds, count, sizes, counts, generations, recorded, rows.letters)
 
     def and_of(self, rows: pa.Table) -> FileVersions:
         """These, and then those of further rows, some of which may be of the same: in all as `of` gives, for all rows."""
-        more = FileVersions.of(rows)
+        more = FileVersions.of(rows.to_batches(), len(rows))
         at = places_in(self.keys, more.keys)
         new, count = at < 0, len(self.keys)
         at[new] = count + np.arange(np.count_nonzero(new))
@@ -90,16 +97,36 @@ class FileVersions:
         return self.recorded if self.holds is None else self.holds
 
 
-def _said(rows: pa.Table, column: str, default: Any) -> npt.NDArray[Any]:
-    """What rows say; `default` where one says nothing, as in rows of earlier versions."""
-    if column not in rows.schema.names:
-        return np.full(len(rows), default)
-    return pc.fill_null(rows[column], default).to_numpy()
+class _Rows:
+    """What rows say, but for their keys, as they are read: of each the place is its own."""
+
+    def __init__(self, count: int) -> None:
+        self._at = 0
+        self.mixed = np.empty(count, dtype=np.uint32)
+        self.counts: npt.NDArray[Any] = np.empty(count, dtype=np.int64)
+        self.generations = np.zeros(count, dtype=np.int64)  # which takes no memory as long as it is not written to
+        self.collected = np.ones(count, dtype=bool)
+        self.letters = Letters()
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """The next ones. ValueError for one that lacks a part of its key."""
+        paths, sizes, times = (rows[name] for name in KEYS)
+        if paths.null_count or sizes.null_count or times.null_count:
+            raise ValueError("a row has no path, size or modification time")
+        here = slice(self._at, self._at + len(rows))
+        self._at = here.stop
+        self.mixed[here] = mixed_of(sizes.to_numpy(), times.to_numpy())
+        self.letters = self.letters.or_of(Letters.of(paths))
+        counts = rows["row_count"]
+        if counts.null_count:
+            self.counts = self.counts.astype(float, copy=False)
+        self.counts[here] = counts.to_numpy(zero_copy_only=False)
+        for column, default, all_rows in (("generation", 0, self.generations), ("collected", True, self.collected)):
+            if column in rows.schema.names and rows[column].null_count < len(rows):  # rows of earlier versions say nothing
+                all_rows[here] = pc.fill_null(rows[column], default).to_numpy(zero_copy_only=False)
 
 
-def _raise_to(largest: npt.NDArray[Any], places: Places | None, said: npt.NDArray[Any]) -> None:
-    """Of each file version the largest value that one of its rows says."""
-    if places is None:
-        largest[:] = said
-    else:
-        np.maximum.at(largest, places, said)
+def _table(keys: list[pa.RecordBatch]) -> pa.Table:
+    """Keys, the sizes and times of which nobody need copy again."""
+    whole = pa.Table.from_batches(keys, KEYS_SCHEMA)
+    return pa.table({name: whole[name] if name == "path" else whole[name].to_numpy() for name in KEYS})

@@ -34,21 +34,20 @@ class Letters(NamedTuple):
     short: bool = False  # a path of two characters at most
 
     @classmethod
-    def of(cls, paths: pa.ChunkedArray) -> Letters:
+    def of(cls, paths: pa.Array) -> Letters:
         """Of what stands there, or where two of them meet."""
-        found: dict[str, bool] = dict.fromkeys(cls._fields, False)
-        for chunk in paths.chunks:
-            starts, text = text_of(chunk)
-            lengths = np.diff(starts)
-            firsts = np.frombuffer(text, dtype=np.uint8)[starts[:-1][lengths > 0]]
-            found["begins"] |= bool(np.isin(firsts, (ord("_"), ord("."))).any())
-            found["short"] |= bool((lengths <= 2).any())
-            for part in texts(chunk, len(_METADATA)):
-                found["slash"] = found["slash"] or b"/" in part
-                found["percent"] = found["percent"] or b"%" in part
-                found["nul"] = found["nul"] or b"\0" in part
-                found["metadata"] = found["metadata"] or (b"_" in part and _METADATA in part)
-                found["beyond_ascii"] = found["beyond_ascii"] or not part.isascii()
+        starts, text = text_of(paths)
+        begins, ends = starts[:-1], starts[1:]
+        firsts = np.frombuffer(text, dtype=np.uint8)[begins if (begins < ends).all() else begins[begins < ends]]
+        found = dict.fromkeys(cls._fields, False)
+        found["begins"] = bool((firsts == ord("_")).any() or (firsts == ord(".")).any())
+        found["short"] = bool((ends - begins <= 2).any())
+        for part in texts(paths, len(_METADATA)):
+            found["slash"] = found["slash"] or b"/" in part
+            found["percent"] = found["percent"] or b"%" in part
+            found["nul"] = found["nul"] or b"\0" in part
+            found["metadata"] = found["metadata"] or (b"_" in part and _METADATA in part)
+            found["beyond_ascii"] = found["beyond_ascii"] or not part.isascii()
         return cls(**found)
 
     def or_of(self, others: Letters) -> Letters:

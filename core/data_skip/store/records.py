@@ -226,6 +226,16 @@ class StoredRecords:
 
     def _rows(self, dataset: ds.FileSystemDataset, columns: list[str]) -> pa.Table:
         """Some columns of all rows. ValueError where these take more memory than there is, or files are no files (any more)."""
+        self._refuse_large(dataset, columns)
+        return dataset.to_table(columns=columns)
+
+    def _rows_in_batches(self, dataset: ds.FileSystemDataset, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """As `_rows`, some rows at a time. Of a local index few are read ahead: to use memory again takes less than more of it."""
+        self._refuse_large(dataset, columns)
+        ahead = {} if "://" in self.location else {"batch_readahead": 4, "fragment_readahead": 1}
+        yield from dataset.to_batches(columns=columns, **ahead)
+
+    def _refuse_large(self, dataset: ds.FileSystemDataset, columns: list[str]) -> None:
         refuse_parts(self.location, dataset.files)
         left, rows = most_bytes(), 0
         for fragment in dataset.get_fragments():
@@ -236,7 +246,6 @@ class StoredRecords:
                 left -= refuse_large(fragment.open, columns, left, fragment.metadata)
             except ValueError as error:
                 raise ValueError(f"{fragment.path} {error}") from error
-        return dataset.to_table(columns=columns)
 
 
 def of_files(dataset: ds.FileSystemDataset, files: list[ds.ParquetFileFragment]) -> ds.FileSystemDataset:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from tempfile import NamedTemporaryFile
 from urllib.parse import unquote
 
 import numpy as np
@@ -22,16 +20,17 @@ from pyarrow import fs
 from data_skip.store.clock import now
 from data_skip.store.file_versions import FileVersions
 from data_skip.store.guard import refuse_parts
+from data_skip.store.keys_file import KeysFile
 from data_skip.store.layout import BASE, DEFINITION, FileKey, StoreError, declared, defined, is_of, number_of, refuse_types, said
 from data_skip.store.paths import SUMMARY, any_has, has_summary, without_hidden
 from data_skip.store.records import MOST_ROWS, Read, StoredRecords, of_files
 from data_skip.store.storage_options import StorageOptions
 from data_skip.store.versions import KEYS as KEY_NAMES
-from data_skip.store.versions import mapped, packed
 
 _NO_TASKS_SECONDS = 300.0  # for which tasks that failed or were late, perhaps since the cluster was busy, are not asked again
 _LEAST_SHARE = 8  # of an index; where more is added to it, all is read anew
 _FEW_ROWS = 1000
+_MANY_ROWS = 1 << 17  # of which what is read is put where the JVM will look for it, and not into memory before
 
 
 class Snapshot(StoredRecords):
@@ -62,6 +61,7 @@ class Snapshot(StoredRecords):
         self.definitions = {name: defined(field) for name, field in self.fields.items()}
         self.valued: set[str] = set()  # columns of which every file is known to hold a value: queries find that out
         self._mapped = "", 0  # by which name the JVM has how many of the file versions, the first ones
+        self._file: KeysFile | None = None  # of the keys, until they are handed over
         self._dataset, self._versions = self._versions_of(files, earlier)
         self.count, self.rows = len(self._versions.keys), self._versions.rows  # of file versions, and of what says something of them
         self.sizes, self.row_counts = self._versions.sizes, self._versions.row_counts
@@ -84,7 +84,19 @@ class Snapshot(StoredRecords):
                     return of_files(files, [*(at[path] for path in before), *added.get_fragments()]), versions
         own = _own(files, [*files.get_fragments()], self._number)
         _refuse_others(own.get_fragments(), self.fields)
-        return own, FileVersions.of(self._rows(own, names))
+        return own, self._versions_in(own, names)
+
+    def _versions_in(self, own: ds.FileSystemDataset, names: list[str]) -> FileVersions:
+        """Those of all rows of some files; the keys of very many go to the file that the JVM will map."""
+        count = sum(file.metadata.num_rows for file in own.get_fragments())
+        if count >= _MANY_ROWS:
+            with suppress(OSError):  # as where no file of that size can be made
+                file = KeysFile(count)
+                versions = FileVersions.of(self._rows_in_batches(own, names), count, file)
+                self._file = None if versions.places is not None else file
+                return versions
+        rows = self._rows(own, names)
+        return FileVersions.of(rows.to_batches(), count)
 
     def _follow(self, earlier: Snapshot, count: int, rows: int) -> None:
         """Takes over what an earlier version knows of its file versions, which are the first of this one's."""
@@ -115,7 +127,7 @@ class Snapshot(StoredRecords):
     @property
     def listed(self) -> npt.NDArray[np.bool_]:
         """Which file versions are of the table, as it was listed last; the others are gone, and may be back."""
-        return self.generations % 2 == 0
+        return self.generations % 2 == 0 if self.generations.any() else np.ones(self.count, dtype=bool)
 
     @property
     def is_listing(self) -> bool:
@@ -158,7 +170,7 @@ class Snapshot(StoredRecords):
     def hand_over(self, take: Callable[[str, str], Read | None]) -> Read:
         """Has the JVM map the keys, which are no more in memory then. StoreError where they are more than it can.
 
-        take: is given a file of the keys (versions.py), and by which snapshot's name the JVM has mapped the others, "" where these are all;
+        take: is given a KeysFile's name, and by which snapshot's name the JVM has mapped the others, "" where these are all;
         None where it has that no more.
         """
         mapped_as, first = self._mapped
@@ -172,18 +184,25 @@ class Snapshot(StoredRecords):
         return found
 
     def _handed_over(self, take: Callable[[str, str], Read | None], mapped_as: str, first: int) -> Read | None:
-        keys, letters = self.keys, self._versions.letters
-        with NamedTemporaryFile(prefix="data-skip-", delete=False) as file:
-            try:
-                file.writelines(self._reading(lambda: packed(keys, self.listed, first, letters.flat)))
-                file.flush()
-                found = take(file.name, mapped_as)
-                if found is not None and not first:
-                    self._versions = replace(self._versions, keys=mapped(file.name))
-                return found
-            finally:
-                with suppress(OSError):  # as where the name of what is mapped cannot be removed
-                    os.unlink(file.name)
+        file, self._file = self._file, None
+        if file is None or first or not file.is_there:
+            file = self._reading(lambda: self._packed(first))
+        try:
+            self._reading(lambda: file.tell(self.listed, self._versions.letters.flat))
+            found = take(file.name, mapped_as)
+            if found is not None and not first:
+                keys = file.mapped()  # anew: what has been looked at counts as memory
+                self.sizes = keys["size"].to_numpy()
+                self._versions = replace(self._versions, keys=keys, sizes=self.sizes)
+            return found
+        finally:
+            file.delete()
+
+    def _packed(self, first: int) -> KeysFile:
+        file = KeysFile(self.count - first, first)
+        for keys in self.keys.slice(first).to_batches():
+            file.add(keys)
+        return file
 
     def collected(self, columns: Iterable[str]) -> npt.NDArray[np.bool_]:
         """Which file versions have been collected for all of these indexes (perhaps with nothing known as the result)."""

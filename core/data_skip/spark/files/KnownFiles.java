@@ -62,7 +62,7 @@ public final class KnownFiles implements Folders.Versions {
     }
   }
 
-  /** `file`: as Python's store/versions.py packs them. base: with the first of them, null where there are none before those in the file. */
+  /** `file`: as Python's store/keys_file.py lays them out. base: with the first of them, null where there are none before those in the file. */
   private KnownFiles(String root, String file, KnownFiles base) throws IOException {
     this.root = root + "/";
     this.base = base;

@@ -1,0 +1,106 @@
+"""The keys of file versions in a file that Python and the JVM map: in the memory of neither.
+
+Little-endian, one after the other: how many are new, how many are mapped before them, and 1 where all are `flat` (paths.Letters); the sizes
+of the new ones, their modification times, where each path begins, and where the last one ends (all of 64 bits); a byte for each of all, 1
+where it is listed; the new paths, in UTF-8. KnownFiles.java maps it.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from data_skip.store.versions import KEYS, text_of
+
+_LONGS = 24  # bytes before the first size
+_MOST_MAPPED = (1 << 31) - 1  # bytes that the JVM takes as one buffer
+_WAITING = 3  # parts that are read and not written yet
+
+
+class KeysFile:
+    """Such a file, while it is written, part by part; it is gone with this object, which what has mapped it survives."""
+
+    def __init__(self, count: int, first: int = 0) -> None:
+        """count: of the new ones. first: how many are mapped before. OSError where no file can be made."""
+        self._count, self._first = count, first
+        self._at = self._end = 0
+        self._file = NamedTemporaryFile(prefix="data-skip-", buffering=0, delete=False)  # noqa: SIM115
+        self.name = self._file.name
+        self._deleted = weakref.finalize(self, _delete, self.name)
+        self._writer = ThreadPoolExecutor(1)
+        self._waiting: deque[Future[None]] = deque()
+
+    def add(self, keys: pa.RecordBatch) -> None:
+        """The next ones. They are written beside, which takes as long as to read others. OSError for more than the JVM maps."""
+        starts, text = text_of(keys["path"])
+        begin, at = self._end, self._at
+        self._end, self._at = begin + len(text), at + len(keys)
+        if max(8 * (self._first + self._count + 1), self._end) > _MOST_MAPPED:
+            raise OSError(
+                f"it has {self._first + self._count:,} file versions, whose paths have {self._end:,} bytes; at most {_MOST_MAPPED:,} are"
+                " looked up"
+            )
+        sizes, times = (keys[name].to_numpy() for name in KEYS[1:])
+        longs = [(_LONGS + 8 * (part * self._count + at), values) for part, values in enumerate((sizes, times, starts[:-1] + begin))]
+        self._waiting.append(self._writer.submit(self._put, [*longs, (self._paths + begin, text)]))
+        while len(self._waiting) > _WAITING:
+            self._waiting.popleft().result()
+
+    def mapped(self) -> pa.Table:
+        """All of them, once they are added, of a file that has none before: what is not asked for is not read."""
+        self._finish()
+        data = pa.memory_map(self.name).read_buffer()
+        longs = (data.slice(_LONGS + 8 * self._count * i, 8 * (self._count + i // 2)) for i in range(3))
+        sizes, times, starts = longs
+        paths = pa.LargeStringArray.from_buffers(self._count, starts, data.slice(self._paths))
+        arrays = (pa.Int64Array.from_buffers(pa.int64(), self._count, [None, part]) for part in (sizes, times))
+        return pa.table(dict(zip(KEYS, (paths, *arrays), strict=True)))
+
+    def tell(self, listed: npt.NDArray[np.bool_], flat: bool) -> None:
+        """Says which of all are listed, and whether they are flat: then the JVM may map it."""
+        self._finish()
+        self._put([(16, np.array([flat])), (self._paths - self._first - self._count, listed.view(np.uint8))])
+
+    def delete(self) -> None:
+        """What has mapped it keeps it."""
+        self._file.close()
+        self._deleted()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether nobody has deleted it, as what tidies folders of temporary files may."""
+        return os.path.exists(self.name)
+
+    @property
+    def _paths(self) -> int:
+        return _LONGS + 8 * (3 * self._count + 1) + self._first + self._count
+
+    def _finish(self) -> None:
+        while self._waiting:
+            self._waiting.popleft().result()
+        self._writer.shutdown()
+        self._file.truncate(self._paths + self._end)  # to its length, before what is listed is told
+        self._put([(0, np.array([self._count, self._first])), (_LONGS + 24 * self._count, np.array([self._end]))])
+
+    def _put(self, parts: list[tuple[int, Any]]) -> None:
+        for place, values in parts:
+            if isinstance(values, np.ndarray):
+                values = values if values.dtype == np.uint8 else values.astype("<i8", copy=False)
+            left = memoryview(values).cast("B") if len(values) else memoryview(b"")
+            self._file.seek(place)
+            while left:
+                left = left[self._file.write(left) :]
+
+
+def _delete(name: str) -> None:
+    with suppress(OSError):  # as where the name of what is mapped cannot be removed
+        os.unlink(name)
