@@ -83,7 +83,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     this.wrapped = relation.location();
     this.python = python;
     this.trees = new ScanTrees(encoder(scan), runtimeFilters);
-    this.predicate = predicate == null ? null : Plans.withoutQueries(predicate);
+    this.predicate = predicate == null ? null : Variants.asWritten(Plans.withoutQueries(predicate));
     this.notes = notes;
   }
 
