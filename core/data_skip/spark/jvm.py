@@ -33,7 +33,7 @@ SOURCES = tuple(
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
         ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),
-        ("plans", "Contracts Groups Generators PushedDown Operators Place Descent SkippingRule"),
+        ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Descent SkippingRule"),
         ("", "Shim"),
     )
     for name in names.split()
