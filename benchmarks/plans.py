@@ -38,6 +38,7 @@ PLANNINGS = 5
 MOST_OF_ONE = 1.2
 PLANNED = {"spark.sql.adaptive.enabled": "false", "spark.data_skip.join.maxBytes": "0"}
 STRATEGIES = {"broadcasts": {}, "shuffles": {"spark.sql.autoBroadcastJoinThreshold": "-1"}}
+PRUNING = ("SubqueryBroadcast", "ProjectedBroadcastValueSubquery")  # the second since Spark 4.3
 
 
 @dataclass
@@ -157,8 +158,8 @@ def count(plan: Any, ran: Ran) -> None:
         return count(plan.plan(), ran)
     ran.exchanges += name == "ReusedExchange"
     ran.subqueries += name == "ReusedSubquery"
-    ran.pruned += name == "SubqueryBroadcast"
-    if name in ("ReusedExchange", "ReusedSubquery", "SubqueryBroadcast"):
+    ran.pruned += name in PRUNING
+    if name in ("ReusedExchange", "ReusedSubquery", *PRUNING):
         return None
     if name.startswith("Scan parquet"):
         ran.files += plan.metrics().apply("numFiles").value()

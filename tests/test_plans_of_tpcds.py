@@ -108,3 +108,19 @@ def test_with_indexes_nothing_is_lost(tables: Lake, sql: str, kept: set[str]) ->
         for saved in ("exchanges", "subqueries", "pruned"):
             assert getattr(ran, saved) >= getattr(plain, saved), (saved, plain, ran)
             assert saved not in kept or getattr(plain, saved), f"plain Spark has no {saved}: {plain}"
+
+
+def test_pruned_by_what_is_broadcast_of_the_other_side(tables: Lake) -> None:
+    """Since Spark 4.3, where that is set: by one side of the join that the other side is."""
+    sql = (
+        "SELECT /*+ MERGE(o) */ s.price FROM plans_sales s JOIN (SELECT /*+ BROADCAST(d) */ d.day, r.price FROM plans_days d"
+        " JOIN plans_returns r ON d.day = r.id WHERE month < 2 AND r.price < 9) o ON s.day = o.day"
+    )
+    projection = "spark.sql.optimizer.dynamicPartitionPruning.broadcastProjection.enabled"
+    with settings_of(tables.spark, {"spark.sql.adaptive.enabled": "false", projection: "true"}):
+        with tables.skipping.disabled():
+            rows, plain = run(tables.spark.sql(sql))
+        found, ran = run(tables.spark.sql(sql))
+    assert found == rows
+    assert ran.pruned == plain.pruned == int(tables.spark.version >= "4.3")
+    assert ran.files <= plain.files, (plain, ran)

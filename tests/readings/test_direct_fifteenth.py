@@ -57,9 +57,9 @@ def test_types_that_are_told_twice(lake: Lake, monkeypatch: pytest.MonkeyPatch) 
     pq.write_table(pa.table({"v": pa.array([1_600_000_000_000, 5], pa.timestamp("us", "UTC"))}), path, **PLAIN)
     writer = pq.read_metadata(path).created_by.encode()
     milliseconds = b"\x18\x01v\x25\x14", b"\x18\x01v\x25\x12"
-    rewritten(path, milliseconds, (writer, b"somebody".ljust(len(writer))))
+    rewritten(path, milliseconds, (writer, b"somebody".ljust(len(writer), b"!")))
     report, _ = by_both(monkeypatch, lake.table(), Everything("v"))
-    assert (report.files_direct, report.why_by_spark) == (0, f"it was written by {'somebody'.ljust(len(writer))!r}")
+    assert (report.files_direct, report.why_by_spark) == (0, f"it was written by {'somebody'.ljust(len(writer), '!')!r}")
     lake.table().create_index(ValueList("v"), MinMax("v"))
     lake.check("v > TIMESTAMP '2020-01-01'")
 

@@ -140,7 +140,7 @@ public final class Shim {
       expression = Plans.substitute(expression, Plans.computed(plan));
       plan = (LogicalPlan) plan.children().head();
     }
-    return Plans.json(SkippingFileIndex.encoder((LogicalRelation) plan).encode(expression));
+    return Plans.json(SkippingFileIndex.encoder((LogicalRelation) plan).encode(Variants.asWritten(expression)));
   }
 
   /** Whether an operator of an optimised plan runs Python functions that were given different environments. */

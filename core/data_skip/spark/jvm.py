@@ -25,7 +25,7 @@ SOURCES = tuple(
     for room, names in (
         ("", "Connection UserSettings Plans"),
         ("plans", "SameColumns ScannedFiles SideCost Repeatable PoolThreads TimeLimit SmallSide"),
-        ("trees", "Code TreeEncoder Foreign"),
+        ("trees", "Code TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
@@ -33,7 +33,7 @@ SOURCES = tuple(
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
         ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),
-        ("plans", "Contracts Groups Generators PushedDown Operators Place Descent SkippingRule"),
+        ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Descent SkippingRule"),
         ("", "Shim"),
     )
     for name in names.split()

@@ -40,7 +40,7 @@ public final class Description {
     json.put("format", Plans.formatName(relation.fileFormat()));
     if (!Plans.isSparks(relation.fileFormat())) json.put("code", Code.of(relation.fileFormat().getClass()));
     json.put("options", options(relation));
-    json.put("schema", relation.dataSchema().json());
+    json.put("schema", Variants.asWritten(relation.dataSchema()).json());
     return json;
   }
 

@@ -193,7 +193,10 @@ public final class Descent {
     Place query = beside == null ? (Place) place.subqueries.get(expression) : beside.parent.child(1 - beside.side);
     if (query != null) {
       LogicalPlan rewritten = rewritten(query);
-      return rewritten == query.plan ? expression : (Expression) ((SubqueryExpression) expression).withNewPlan(rewritten);
+      if (rewritten == query.plan) return expression;
+      Place source = expression instanceof DynamicPruning ? PruningValues.source(expression, query) : null;
+      Expression other = (Expression) ((SubqueryExpression) expression).withNewPlan(rewritten);
+      return source == null ? other : PruningValues.by(rewritten(source), other);
     }
     return (Expression) expression.mapChildren(
         new scala.runtime.AbstractFunction1() {
