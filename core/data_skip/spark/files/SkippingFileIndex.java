@@ -83,12 +83,8 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     this.wrapped = relation.location();
     this.python = python;
     this.trees = new ScanTrees(encoder(scan), runtimeFilters);
-<<<<<<< HEAD
-    this.predicate = predicate == null ? null : Plans.withoutQueries(predicate);
-    trees.workers().within(this.predicate);
-=======
     this.predicate = predicate == null ? null : Variants.asWritten(Plans.withoutQueries(predicate));
->>>>>>> e88246e559ec27437279baddc937fc803382de6a
+    trees.workers().within(this.predicate);
     this.notes = notes;
   }
 
