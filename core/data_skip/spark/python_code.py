@@ -130,10 +130,6 @@ def _attribute(module: str, name: str) -> Any:
     return getattr(sys.modules.get(module), name, None)
 
 
-def _moment() -> int:
-    return int(time.monotonic() / _SECONDS)
-
-
 @lru_cache(maxsize=256)
 def _all_of(vouched: str, moment: int) -> tuple[str, set[str]]:
     """A digest of a module, or a package, and what it imports; for some seconds, since a query names it again and again."""
@@ -195,7 +191,7 @@ class _Named:
             name = left.pop()
             if (all_of := f"all of {name}") in self.seen:
                 continue
-            self.seen[all_of], others = _all_of(name, _moment())
+            self.seen[all_of], others = _all_of(name, int(time.monotonic() / _SECONDS))
             if not self.seen[all_of]:
                 self.unsure.append(f"module {name}, of which there is no file")
             left += sorted({known for other in others if (known := self._vouched_for(other)) and spec_of(known) is not None})

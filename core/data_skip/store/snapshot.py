@@ -64,7 +64,7 @@ class Snapshot(StoredRecords):
         self._file: KeysFile | None = None  # of the keys, until they are handed over
         self._dataset, self._versions = self._versions_of(files, earlier)
         self.count, self.rows = len(self._versions.keys), self._versions.rows  # of file versions, and of what says something of them
-        self.sizes, self.row_counts = self._versions.sizes, self._versions.row_counts
+        self.row_counts = self._versions.row_counts
         self.generations, self.recorded = self._versions.generations, self._versions.recorded
         self.parts = len(self._dataset.files)  # files of the index in which its rows lie
 
@@ -167,6 +167,11 @@ class Snapshot(StoredRecords):
         """The path, size and modification time of each file version."""
         return self._versions.keys
 
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The size of each file version."""
+        return self._versions.sizes
+
     def hand_over(self, take: Callable[[str, str], Read | None]) -> Read:
         """Has the JVM map the keys, which are no more in memory then. StoreError where they are more than it can.
 
@@ -192,8 +197,7 @@ class Snapshot(StoredRecords):
             found = take(file.name, mapped_as)
             if found is not None and not first:
                 keys = file.mapped()  # anew: what has been looked at counts as memory
-                self.sizes = keys["size"].to_numpy()
-                self._versions = replace(self._versions, keys=keys, sizes=self.sizes)
+                self._versions = replace(self._versions, keys=keys, sizes=keys["size"].to_numpy())
             return found
         finally:
             file.delete()

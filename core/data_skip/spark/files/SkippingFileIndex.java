@@ -284,7 +284,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private scala.collection.immutable.Seq decided(ListedFiles all) {
     Listing listing = new Listing(this, session(), all);
     String said = asked(listing);
-    int without = listing.countKept(); // by all but Python functions, of which nothing is known yet
+    int without = "decided".equals(said) ? 0 : listing.countKept(); // by all but Python functions, of which nothing is known yet
     while ("tasks".equals(said) || ("ask".equals(said) && PoolThreads.enter(asking.sessionState().conf()))) {
       if ("tasks".equals(said)) {
         listing.job().run(asking);
@@ -301,7 +301,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     if (said != null && said.startsWith(RUN)) return withRuntimeFilters(said.substring(RUN.length()).split("\n", -1)).decided(all);
     if (!"decided".equals(said)) listing.keepAll();
     scala.collection.immutable.Seq kept = listing.kept();
-    if (listing.countKept() >= without) trees.workers().gainedNothing();
+    if (without > 0 && listing.countKept() >= without) trees.workers().gainedNothing();
     listing.forget(trees.withoutPlans());
     return kept;
   }
@@ -335,7 +335,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   /** Whether an index may say something of what is known of its rows. */
   public boolean isServed(Indexed indexed) {
     Map names = Description.columns(scan);
-    return indexed.mayServe(predicate, names) || indexed.mayServe(affordable(), names);
+    return indexed.mayServe(predicate, names) || indexed.mayServeAny(affordable(), names);
   }
 
   private List affordable() {

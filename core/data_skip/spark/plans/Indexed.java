@@ -36,23 +36,24 @@ public final class Indexed {
     return result;
   }
 
-  /** Whether one of them may say something of rows that satisfy a predicate, and runtime filters; names: of the scan's columns. */
+  /** Whether one of them may say something of rows that satisfy a predicate; names: of the scan's columns. */
   public boolean mayServe(Expression predicate, Map names) {
     if (columns == null) return true;
     List parts = Plans.conjuncts(predicate);
-    for (int i = 0; i < parts.size(); i++) if (mayServeOne((Expression) parts.get(i), names)) return true;
+    for (int i = 0; i < parts.size(); i++) if (mayServePart((Expression) parts.get(i), names)) return true;
     return false;
   }
 
-  /** Whether an index may say something of a scan by its runtime filters. */
-  public boolean mayServe(List runtimeFilters, Map names) {
+  /** As `mayServe`, of rows that pass one of some runtime filters. */
+  public boolean mayServeAny(List runtimeFilters, Map names) {
+    if (columns == null) return !runtimeFilters.isEmpty();
     for (int i = 0; i < runtimeFilters.size(); i++) {
       if (!Collections.disjoint(columns, ((RuntimeFilter) runtimeFilters.get(i)).columns(names))) return true;
     }
     return false;
   }
 
-  private boolean mayServeOne(Expression part, Map names) {
+  private boolean mayServePart(Expression part, Map names) {
     scala.collection.Iterator references = part.references().iterator();
     boolean constant = !references.hasNext(); // as false, of which all files can be skipped
     Collection asked = new HashSet();
