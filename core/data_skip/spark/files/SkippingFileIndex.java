@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileIndex;
@@ -53,6 +54,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private final SideTime time; // of all scans of the query
   private volatile Object known; // of its rows, in a form that is equal for equal scans
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
+  private volatile Object[] lastListed; // the running query that listed last, by which filters, and what it was given
 
   /** A number that no scan has. */
   public static long nextNumber() {
@@ -256,18 +258,28 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     return true;
   }
 
+  /**
+   * A query that lists again, as for a scan that stands in each step of a recursion or was planned anew, is given the same: by what it was
+   * given, Spark may have left out a sort or an exchange.
+   */
   public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
     if (!UserSettings.enabled(session().sessionState().conf())) return wrapped.listFiles(partitionFilters, dataFilters);
+    String query = executionId();
+    List filters = withoutQueries(partitionFilters, dataFilters);
+    Object[] last = lastListed;
+    if (!query.isEmpty() && last != null && query.equals(last[0]) && filters.equals(last[1])) return (scala.collection.immutable.Seq) last[2];
     final ListedFiles all = files(partitionFilters, dataFilters);
     try {
       // Some of Spark's functions ask for the settings when they are called: by `rdd` and its like, while another session may be active.
-      return (scala.collection.immutable.Seq) SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
+      Object found = SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
           // What Python functions answer is kept no longer than this listing.
           boolean ownWorkers = predicate != null && PythonBatches.in(predicate);
           return (ownWorkers ? with(predicate, runtimeFilters, notes) : SkippingFileIndex.this).decided(all);
         }
       });
+      lastListed = new Object[] {query, filters, found};
+      return (scala.collection.immutable.Seq) found;
     } catch (SmallSide.Cancelled cancelled) {
       Platform.throwException(cancelled.getCause());
       return null;
@@ -275,6 +287,17 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
       if (unknown instanceof java.io.FileNotFoundException && wrapped instanceof SnapshotFileIndex) Platform.throwException(unknown);
       return new Listing(this, session(), all).directories();
     }
+  }
+
+  /** Those of some filters that choose files: what a sub-query gives is not known when they are listed. */
+  private static List withoutQueries(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
+    List result = new ArrayList();
+    scala.collection.Iterator all = ((scala.collection.Seq) partitionFilters.concat(dataFilters)).iterator();
+    while (all.hasNext()) {
+      Expression filter = (Expression) all.next();
+      if (!SideRows.holds(filter, PlanExpression.class)) result.add(filter);
+    }
+    return result;
   }
 
   /**
