@@ -230,7 +230,7 @@ def test_the_store_is_a_table_that_others_can_read(lake: Lake) -> None:
 @pytest.mark.long
 def test_records_beyond_two_gigabytes(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow's usual lists end there; all that an index keeps, and every filter, goes on with long offsets."""
-    monkeypatch.setattr(parts, "_MOST_BYTES", 0)
+    monkeypatch.setattr(parts, "MOST_AT_ONCE", 0)
     for i in range(3):
         lake.file(f"{i}.parquet", {"n": [10 * i, 10 * i + 1], "s": [f"a{i}", f"b{i}"]})
     indexes = [GapList("n"), BloomFilter("n"), ValueList("s"), Hybrid("n"), Prefix("s", 2), Suffix("s", 2)]
