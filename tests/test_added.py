@@ -181,7 +181,7 @@ def test_the_keys_of_very_many_are_in_the_file_that_is_handed_over(
     append(store, range(500))
     if twice:
         append(store, range(5), "y")
-    monkeypatch.setattr(snapshots, "_MANY_ROWS", 500)
+    monkeypatch.setattr(snapshots, "MANY_ROWS", 500)
     with monkeypatch.context() as patched:
         if trouble == "no room":
             patched.setattr(KeysFile, "_put", lambda *_: os.open("/nowhere/at/all", os.O_RDONLY))
@@ -210,7 +210,7 @@ def test_the_keys_of_very_many_are_in_the_file_that_is_handed_over(
 
 
 def test_a_file_of_keys_goes_with_its_snapshot(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "_MANY_ROWS", 5)
+    monkeypatch.setattr(snapshots, "MANY_ROWS", 5)
     append(DeltaStore(store.uri), range(5))
     snapshot = read(DeltaStore(store.uri))
     assert snapshot._file is not None

@@ -109,9 +109,9 @@ def _count(report: ScanReport, verdict: Verdict, skipped: Mask) -> None:
     snapshot, fresh = verdict.snapshot, verdict.fresh
     report.files_unknown -= int(fresh.sum())
     report.files_read -= int(skipped.sum())
-    report.bytes_read -= int(snapshot.sizes[skipped].sum())
-    report.rows_known += int(np.nansum(snapshot.row_counts[fresh]))
-    report.rows_kept += int(np.nansum(snapshot.row_counts[fresh & ~skipped]))
+    report.bytes_read -= int(snapshot.sizes.sum(where=skipped))
+    report.rows_known += int(np.nansum(snapshot.row_counts, where=fresh))
+    report.rows_kept += int(np.nansum(snapshot.row_counts, where=fresh & ~skipped))
 
 
 def _explain(report: ScanReport, said: _Said, scan: Scan, knowledge: Knowledge) -> None:

@@ -154,6 +154,8 @@ def joined(rows: pa.ChunkedArray) -> pa.Array:
     """All values as one array."""
     if rows.nbytes > MOST_AT_ONCE:
         rows = rows.cast(_with_long_offsets(rows.type))
+    if rows.num_chunks == 1:
+        return rows.chunk(0)
     return pa.concat_arrays(rows.chunks) if rows.num_chunks else pa.array([], rows.type)
 
 

@@ -19,6 +19,7 @@ HIDDEN = re.compile(r"(^|/)(\.[^/]*|_[^/=]*|[^/]*\._COPYING_)/")
 SUMMARY = f"(^|/)({'|'.join(SUMMARIES)})$"
 _METADATA = b"_metadata"
 _OUTSIDE = r"(^|/)(\.|%2[eE]){1,2}(/|$)|^/|//|%2[fF]|%00|\x00"
+_AT_ONCE = 1 << 16  # characters: of a copy of more, the memory is given back at once, and takes longer to get again than to look through
 _MOST_NUMBER = 1 << 62  # of a size, and of a generation
 
 
@@ -114,8 +115,8 @@ def any_has(strings: pa.ChunkedArray | pa.Array, word: bytes) -> bool:
 
 
 def texts(strings: pa.ChunkedArray | pa.Array, more: int = 0) -> Iterator[bytes]:
-    """All characters of some strings, a million and some more at a time: to look through them so takes less than to ask of each."""
+    """All characters of some strings, _AT_ONCE and some more at a time: to look through them so takes less than to ask of each."""
     for chunk in strings.chunks if isinstance(strings, pa.ChunkedArray) else [strings]:
         _, text = text_of(chunk)
-        for start in range(0, len(text), 1 << 20):
-            yield text[start : start + (1 << 20) + more].tobytes()
+        for start in range(0, len(text), _AT_ONCE):
+            yield text[start : start + _AT_ONCE + more].tobytes()

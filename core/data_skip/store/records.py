@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from data_skip.store.file_versions import FileVersions
+from data_skip.store.gathered import gathered, is_of_fixed_width
 from data_skip.store.guard import refuse_parts
 from data_skip.store.layout import StoreError, advice
 from data_skip.store.memory import MEMORY
@@ -27,6 +28,7 @@ from data_skip.store.sizes import likely_bytes, most_bytes, refuse_large
 from data_skip.store.versions import Places
 
 MOST_ROWS = 1 << 27  # the JVM takes twice as many file versions
+MANY_ROWS = 1 << 17  # which are put where they stay while they are read, and not read into memory before
 _MOST_COMPANIONS = 100
 Read = TypeVar("Read")
 
@@ -165,9 +167,17 @@ class StoredRecords:
             else:
                 found[column] = records
         if others:
-            rows = self._rows(self._dataset, others)
+            rows = self._rows_of(others)
             found |= {column: merged(rows[column], None, self._versions.places, len(self._versions.keys)) for column in others}
         return found
+
+    def _rows_of(self, columns: list[str]) -> Mapping[str, pa.ChunkedArray]:
+        """Records of all rows."""
+        schema, count = pa.schema([self._dataset.schema.field(column) for column in columns]), self._versions.rows
+        if count < MANY_ROWS or not all(map(is_of_fixed_width, schema.types)):
+            return self._rows(self._dataset, columns)
+        found = gathered(self._rows_in_batches(self._dataset, columns), schema, count)
+        return {column: pa.chunked_array([records]) for column, records in found.items()}
 
     def _read_on(self, column: str, begun: _Begun) -> pa.StructArray | None:
         """The records of an index of which those of the first rows are at hand; None where all are to be read."""

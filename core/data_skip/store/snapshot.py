@@ -23,14 +23,13 @@ from data_skip.store.guard import refuse_parts
 from data_skip.store.keys_file import KeysFile
 from data_skip.store.layout import BASE, DEFINITION, FileKey, StoreError, declared, defined, is_of, number_of, refuse_types, said
 from data_skip.store.paths import SUMMARY, any_has, has_summary, without_hidden
-from data_skip.store.records import MOST_ROWS, Read, StoredRecords, of_files
+from data_skip.store.records import MANY_ROWS, MOST_ROWS, Read, StoredRecords, of_files
 from data_skip.store.storage_options import StorageOptions
 from data_skip.store.versions import KEYS as KEY_NAMES
 
 _NO_TASKS_SECONDS = 300.0  # for which tasks that failed or were late, perhaps since the cluster was busy, are not asked again
 _LEAST_SHARE = 8  # of an index; where more is added to it, all is read anew
 _FEW_ROWS = 1000
-_MANY_ROWS = 1 << 17  # of which what is read is put where the JVM will look for it, and not into memory before
 
 
 class Snapshot(StoredRecords):
@@ -89,7 +88,7 @@ class Snapshot(StoredRecords):
     def _versions_in(self, own: ds.FileSystemDataset, names: list[str]) -> FileVersions:
         """Those of all rows of some files; the keys of very many go to the file that the JVM will map."""
         count = sum(file.metadata.num_rows for file in own.get_fragments())
-        if count >= _MANY_ROWS:
+        if count >= MANY_ROWS:
             with suppress(OSError):  # as where no file of that size can be made
                 file = KeysFile(count)
                 versions = FileVersions.of(self._rows_in_batches(own, names), count, file)
