@@ -1,13 +1,15 @@
-"""The store, read once more: files of several file systems."""
+"""The store, read once more: files of several file systems, and very many of them."""
 
 from __future__ import annotations
 
 import time
+import tracemalloc
 
+import pyarrow as pa
 import pytest
 
 from data_skip.building import indexing
-from data_skip.store import FileKey
+from data_skip.store import FileKey, paths
 
 
 def test_folders_on_file_systems_whose_clocks_differ(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,3 +21,21 @@ def test_folders_on_file_systems_whose_clocks_differ(monkeypatch: pytest.MonkeyP
     assert indexing._too_recent_files([coarse, fine, None], now) == {coarse}
     indexing._let_clocks_pass([coarse, fine], now)
     assert slept == [1.0]
+
+
+def test_paths_are_looked_through_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of very many files are one array, mapped from a file: what is made of them meanwhile would take as much memory again."""
+    monkeypatch.setattr(paths, "_ROWS", 1000)
+    names = pa.chunked_array([pa.array([f"date=2024-01-{i % 28}/part-{i:050}" for i in range(50_000)], pa.large_string())])
+    letters = paths.Letters.of(names.chunk(0))
+    assert letters.slash
+    tracemalloc.start()
+    try:
+        paths.refuse_paths(names, letters)
+        assert tracemalloc.get_traced_memory()[1] < names.nbytes // 10
+    finally:
+        tracemalloc.stop()
+    for place in (999, 1000, 49_999):
+        wrong = pa.chunked_array([pa.concat_arrays([names.chunk(0)[:place], pa.array(["a/../b"], pa.large_string())])])
+        with pytest.raises(ValueError, match="no path below the root"):
+            paths.refuse_paths(wrong, letters)
