@@ -22,7 +22,7 @@ import pyarrow as pa
 from data_skip.store.versions import KEYS, text_of
 
 _LONGS = 24  # bytes before the first size
-_MOST_MAPPED = (1 << 31) - 1  # bytes that the JVM takes as one buffer
+_MOST_MAPPED = (1 << 31) - 1  # bytes that the JVM takes as one buffer: of paths it takes several
 _WAITING = 3  # parts that are read and not written yet
 
 
@@ -30,7 +30,9 @@ class KeysFile:
     """Such a file, while it is written, part by part; it is gone with this object, which what has mapped it survives."""
 
     def __init__(self, count: int, first: int = 0) -> None:
-        """count: of the new ones. first: how many are mapped before. OSError where no file can be made."""
+        """count: of the new ones. first: how many are mapped before. OSError where no file can be made, and for more than the JVM maps."""
+        if 8 * (first + count + 1) > _MOST_MAPPED:
+            raise OSError(f"it has {first + count:,} file versions; at most {_MOST_MAPPED // 8 - 1:,} are looked up")
         self._count, self._first = count, first
         self._at = self._end = 0
         self._file = NamedTemporaryFile(prefix="data-skip-", buffering=0, delete=False)  # noqa: SIM115
@@ -40,15 +42,10 @@ class KeysFile:
         self._waiting: deque[Future[None]] = deque()
 
     def add(self, keys: pa.RecordBatch) -> None:
-        """The next ones. They are written beside, which takes as long as to read others. OSError for more than the JVM maps."""
+        """The next ones. They are written beside, which takes as long as to read others. OSError where there is no room."""
         starts, text = text_of(keys["path"])
         begin, at = self._end, self._at
         self._end, self._at = begin + len(text), at + len(keys)
-        if max(8 * (self._first + self._count + 1), self._end) > _MOST_MAPPED:
-            raise OSError(
-                f"it has {self._first + self._count:,} file versions, whose paths have {self._end:,} bytes; at most {_MOST_MAPPED:,} are"
-                " looked up"
-            )
         sizes, times = (keys[name].to_numpy() for name in KEYS[1:])
         longs = [(_LONGS + 8 * (part * self._count + at), values) for part, values in enumerate((sizes, times, starts[:-1] + begin))]
         self._waiting.append(self._writer.submit(self._put, [*longs, (self._paths + begin, text)]))

@@ -26,9 +26,9 @@ public final class Folders {
     byte[] path(int slot);
 
     /** Where a path begins among those that lie in one file with it; of `count()` where the last one ends. */
-    int start(int slot);
+    long start(int slot);
 
-    byte[] bytes(int start, int end);
+    byte[] bytes(long start, long end);
   }
 
   public Folders(Versions known) {
@@ -65,8 +65,8 @@ public final class Folders {
     IntBuffer inside = null;
     byte[] folder = null; // of the last file
     byte[] block = new byte[0];
-    int blockStart = 0;
-    int blockEnd = 0;
+    long blockStart = 0;
+    long blockEnd = 0;
     for (int slot = first; slot < own.count(); slot++) {
       if (!known.isListed(slot)) continue;
       if (own.start(slot + 1) > blockEnd) {
@@ -74,8 +74,8 @@ public final class Folders {
         blockEnd = Math.max(own.start(slot + 1), Math.min(blockStart + BLOCK, own.start(own.count())));
         block = own.bytes(blockStart, blockEnd);
       }
-      int start = own.start(slot) - blockStart;
-      int end = end(block, start, own.start(slot + 1) - blockStart);
+      int start = (int) (own.start(slot) - blockStart);
+      int end = end(block, start, (int) (own.start(slot + 1) - blockStart));
       if (known.size(slot) == 0) {
         empty.putIfAbsent(ByteBuffer.wrap(Arrays.copyOfRange(block, start, end)), new Integer(slot));
         continue;
