@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 import tracemalloc
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from data_skip.building import indexing
-from data_skip.store import FileKey, paths
+from data_skip.store import FileKey, keys_file, paths
+from data_skip.store.keys_file import KeysFile
 
 
 def test_folders_on_file_systems_whose_clocks_differ(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,3 +42,17 @@ def test_paths_are_looked_through_some_at_a_time(monkeypatch: pytest.MonkeyPatch
         wrong = pa.chunked_array([pa.concat_arrays([names.chunk(0)[:place], pa.array(["a/../b"], pa.large_string())])])
         with pytest.raises(ValueError, match="no path below the root"):
             paths.refuse_paths(wrong, letters)
+
+
+def test_what_killed_processes_leave_of_keys_is_deleted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By the next one, and nothing of processes that live: these have locks, which end with a process."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    living, other = KeysFile(1), tmp_path / "data-skip-check-of-another-kind"
+    for path in (other, Path(f"{living.name}-of-one-that-was-killed")):
+        path.touch()
+    keys_file._delete_left_behind.cache_clear()
+    file = KeysFile(1)
+    assert {*map(str, tmp_path.iterdir())} == {living.name, file.name, str(other)}
+    living.delete()
+    file.delete()
+    assert [*tmp_path.iterdir()] == [other]

@@ -7,12 +7,15 @@ where it is listed; the new paths, in UTF-8. KnownFiles.java maps it.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import tempfile
 import weakref
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from tempfile import NamedTemporaryFile
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,7 @@ from data_skip.store.versions import KEYS, text_of
 _LONGS = 24  # bytes before the first size
 _MOST_MAPPED = (1 << 31) - 1  # bytes that the JVM takes as one buffer: of paths it takes several
 _WAITING = 3  # parts that are read and not written yet
+_PREFIX = "data-skip-keys-"
 
 
 class KeysFile:
@@ -35,7 +39,7 @@ class KeysFile:
             raise OSError(f"it has {first + count:,} file versions; at most {_MOST_MAPPED // 8 - 1:,} are looked up")
         self._count, self._first = count, first
         self._at = self._end = 0
-        self._file = NamedTemporaryFile(prefix="data-skip-", buffering=0, delete=False)  # noqa: SIM115
+        self._file = _made()
         self.name = self._file.name
         self._deleted = weakref.finalize(self, _delete, self.name)
         self._writer = ThreadPoolExecutor(1)
@@ -96,6 +100,25 @@ class KeysFile:
             self._file.seek(place)
             while left:
                 left = left[self._file.write(left) :]
+
+
+def _made() -> Any:
+    """A new file, with a lock on it as long as this process lives."""
+    _delete_left_behind(tempfile.gettempdir())
+    while True:
+        file = tempfile.NamedTemporaryFile(prefix=_PREFIX, buffering=0, delete=False)  # noqa: SIM115
+        fcntl.flock(file, fcntl.LOCK_SH)
+        if os.path.exists(file.name):  # else another process took it for left behind before
+            return file
+
+
+@cache
+def _delete_left_behind(folder: str) -> None:
+    """Deletes, once a process, such files of processes that were killed: nobody has a lock on them."""
+    for path in Path(folder).glob(f"{_PREFIX}*"):
+        with suppress(OSError), path.open("rb") as file:  # as those of another user; and those that are locked
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
 
 
 def _delete(name: str) -> None:
