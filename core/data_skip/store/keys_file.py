@@ -107,7 +107,8 @@ def _made() -> Any:
     _delete_left_behind(tempfile.gettempdir())
     while True:
         file = tempfile.NamedTemporaryFile(prefix=_PREFIX, buffering=0, delete=False)  # noqa: SIM115
-        fcntl.flock(file, fcntl.LOCK_SH)
+        with suppress(OSError):  # as where files have no locks: then nobody deletes any
+            fcntl.flock(file, fcntl.LOCK_SH)
         if os.path.exists(file.name):  # else another process took it for left behind before
             return file
 
