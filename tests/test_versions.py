@@ -206,6 +206,18 @@ def test_files_that_are_added_to_those_of_an_earlier_version(spark: SparkSession
         assert known.slot("file:/lake/a/nothing", 1, 1) == -1
 
 
+def test_a_folder_whose_files_are_all_gone(spark: SparkSession) -> None:
+    """Those of other folders are not put together again, as where the files of the oldest day are deleted each day."""
+    keys = [(f"day={i // 10}/{i}", 1, i) for i in range(100)]
+    listed = np.ones(len(keys), dtype=bool)
+    earlier = written(table(keys), listed)
+    added = written(table([*keys, ("day=10/100", 1, 100)]), np.array([place >= 10 for place in range(101)]), 100)
+    base = mapped(spark, Path(earlier.name))
+    before, after = ([*mapped_one.byFolder()] for mapped_one in (base, mapped(spark, Path(added.name), base)))
+    assert [list(places) for places in after] == [list(range(10 * day, min(10 * day + 10, 101))) for day in range(1, 11)]
+    assert [places.equals(same) for places, same in zip(before[1:], after, strict=False)] == [True] * 9  # as of objects
+
+
 def drawn(random: Random, count: int) -> list[tuple[str, int, int]]:
     folders = ["", "a/", "a/b/", "d=ä/", "long/" * 14_000]
     keys = [

@@ -37,11 +37,17 @@ public final class Folders {
 
   /** Those of an earlier version, as far as its files are listed in `known`; null where it takes a look at all to tell what they are. */
   public static Folders of(int[][] before, Versions earlier, Versions known) {
-    for (int slot = 0; slot < earlier.count(); slot++) if (known.isListed(slot) && !earlier.isListed(slot)) return null;
+    boolean anyEmpty = false;
+    for (int slot = 0; slot < earlier.count(); slot++) {
+      if (!known.isListed(slot)) continue;
+      if (!earlier.isListed(slot)) return null;
+      anyEmpty |= known.size(slot) == 0;
+    }
     Folders result = new Folders(known);
     for (int i = 0; i < before.length; i++) {
       int[] listed = listed(before[i], known);
-      if (listed.length == 0) return null; // an empty file may stand for it, or another one
+      if (listed.length == 0 && anyEmpty) return null; // an empty file may stand for it, or another one
+      if (listed.length == 0) continue;
       byte[] path = known.path(listed[0]);
       ByteBuffer folder = ByteBuffer.wrap(Arrays.copyOf(path, end(path, 0, path.length)));
       if (known.size(listed[0]) == 0) result.empty.put(folder, new Integer(listed[0]));
