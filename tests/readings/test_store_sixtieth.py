@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import re
 import tempfile
 import time
 import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from data_skip.building import indexing
-from data_skip.store import DeltaStore, FileKey, keys_file, paths, snapshot
+from data_skip.clause import Field
+from data_skip.planning.deadline import Deadline
+from data_skip.planning.in_parts import part_by_part
+from data_skip.store import DeltaStore, FileKey, StoreError, keys_file, parts, paths, snapshot
 from data_skip.store.keys_file import KeysFile
 from tests.test_added import append, content, read
 from tests.test_store import store
@@ -78,3 +86,28 @@ def test_an_index_is_rewritten_without_an_object_a_file(store: DeltaStore, monke
     found = content(read(DeltaStore(store.uri)))
     assert {key: said for key, said in found.items() if key in expected} == expected
     assert len(found) == 330
+
+
+def test_a_footer_that_tells_of_other_rows_than_there_are(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a disk that forgets a bit. Arrow reads what there is; the rows after it would be taken for those of the next file versions."""
+    monkeypatch.setattr(parts, "LEAST_PART", 1)
+    append(store, range(77))
+    (damaged,) = Path(store.location).glob("*.parquet")
+    append(store, range(77, 90))
+    wanted = Field("x", "min", "") > 50
+    truth = {file for file in read(store).files if int(file.path.rpartition("/")[2]) > 50}
+    whole, told = damaged.read_bytes(), pq.read_metadata(damaged)
+    start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    of_rows = 0
+    for place in (match.start() for match in re.finditer(rb"\x9a\x01", whole) if match.start() > start):  # 77, as Thrift has it
+        for more in (b"\x9c\x01", b"\x98\x01"):
+            damaged.write_bytes(whole[:place] + more + whole[place + 2 :])
+            now = pq.read_metadata(damaged)
+            of_rows += now.num_rows != told.num_rows or now.row_group(0).num_rows != 77
+            for most in (0, 1 << 20):
+                with suppress(StoreError):
+                    snapshot = read(DeltaStore(store.uri))
+                    columns = snapshot.records(["x"]) if most else {}
+                    found = part_by_part(wanted, snapshot, columns, np.ones(snapshot.count, dtype=bool), most, Deadline(math.inf))
+                    assert truth <= {file for file, may_match in zip(snapshot.files, found, strict=True) if may_match}
+    assert of_rows == 4

@@ -23,7 +23,7 @@ from data_skip.store.layout import StoreError, advice
 from data_skip.store.memory import MEMORY
 from data_skip.store.object_place import Asked, Late
 from data_skip.store.parts import MOST_AT_ONCE, Fields, Part, Rows, merged
-from data_skip.store.row_groups import RowGroups
+from data_skip.store.row_groups import RowGroups, refuse_count
 from data_skip.store.sizes import likely_bytes, most_bytes, refuse_large
 from data_skip.store.versions import Places
 
@@ -235,17 +235,26 @@ class StoredRecords:
             raise StoreError(f"records of the index at {self.location} cannot be read ({self._shown(error)}); {advice(error)}") from cause
 
     def _rows(self, dataset: ds.FileSystemDataset, columns: list[str]) -> pa.Table:
-        """Some columns of all rows. ValueError where these take more memory than there is, or files are no files (any more)."""
-        self._refuse_large(dataset, columns)
-        return dataset.to_table(columns=columns)
+        """Some columns of all rows.
+
+        ValueError where these take more memory than there is, are not as many as footers tell, or files are no files (any more).
+        """
+        count = self._refuse_large(dataset, columns)
+        found = dataset.to_table(columns=columns)
+        refuse_count(len(found), count)
+        return found
 
     def _rows_in_batches(self, dataset: ds.FileSystemDataset, columns: list[str]) -> Iterator[pa.RecordBatch]:
         """As `_rows`, some rows at a time. Of a local index few are read ahead: to use memory again takes less than more of it."""
-        self._refuse_large(dataset, columns)
+        count, read = self._refuse_large(dataset, columns), 0
         ahead = {} if "://" in self.location else {"batch_readahead": 4, "fragment_readahead": 1}
-        yield from dataset.to_batches(columns=columns, **ahead)
+        for batch in dataset.to_batches(columns=columns, **ahead):
+            read += len(batch)
+            yield batch
+        refuse_count(read, count)
 
-    def _refuse_large(self, dataset: ds.FileSystemDataset, columns: list[str]) -> None:
+    def _refuse_large(self, dataset: ds.FileSystemDataset, columns: list[str]) -> int:
+        """How many rows there are."""
         refuse_parts(self.location, dataset.files)
         left, rows = most_bytes(), 0
         for fragment in dataset.get_fragments():
@@ -256,6 +265,7 @@ class StoredRecords:
                 left -= refuse_large(fragment.open, columns, left, fragment.metadata)
             except ValueError as error:
                 raise ValueError(f"{fragment.path} {error}") from error
+        return rows
 
 
 def of_files(dataset: ds.FileSystemDataset, files: list[ds.ParquetFileFragment]) -> ds.FileSystemDataset:

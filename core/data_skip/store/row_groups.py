@@ -69,6 +69,11 @@ class RowGroups:
         self._schema, self._files = schema, files
         every = [Group(i, number) for i, file in enumerate(files) for number in range(file.metadata.num_row_groups)]
         self._groups = every if groups is None else list(groups)
+        if groups is None:
+            refuse_count(
+                sum(files[group.file].metadata.row_group(group.number).num_rows for group in every),
+                sum(file.metadata.num_rows for file in files),
+            )
         counts = [files[group.file].metadata.row_group(group.number).num_rows for group in self._groups]
         self.starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])  # of the rows of each, and where the last ends
         self._ends: dict[tuple[str, str], tuple[pa.Array, pa.Array]] = {}
@@ -141,10 +146,17 @@ class RowGroups:
         fragment = self._files[file]
         names = [f"{column}.{field.name}" for field in type_]
         rows = pq.ParquetFile(fragment.open(), metadata=fragment.metadata, pre_buffer=True).read_row_groups(numbers, columns=names)
+        count = sum(fragment.metadata.row_group(number).num_rows for number in numbers)
         if column not in rows.column_names:  # an index of later, or none of the fields that are asked for
-            count = sum(fragment.metadata.row_group(number).num_rows for number in numbers)
             return [pa.nulls(count, type_)]
+        refuse_count(len(rows), count)
         return [_as(chunk, type_) for chunk in rows[column].chunks]
+
+
+def refuse_count(read: int, told: int) -> None:
+    """ValueError where there are not as many rows as footers tell, as of a damaged one: what follows would be taken for others' records."""
+    if read != told:
+        raise ValueError(f"it has {read:,} rows where its files tell of {told:,}")
 
 
 def field_type(schema: pa.Schema, column: str, field: str) -> pa.DataType | None:
