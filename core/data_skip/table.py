@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 FILES_PER_COMMIT = 100_000  # whose records the driver holds at a time
 _FEW_ROWS = 1_000  # of an index: to drop some of them is not worth a commit
-_MOST_PARTS = 100  # files of an index, of which each takes a third of a millisecond to open
+_MOST_PARTS = 100  # small files of an index, of which each takes a third of a millisecond to open
 
 
 class Table:
@@ -396,7 +396,7 @@ class Table:
         snapshot = self._store.snapshot()
         if snapshot is None:
             return
-        if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.parts > _MOST_PARTS:
+        if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.small_parts > _MOST_PARTS:
             try:
                 self._store.compact(self._order(snapshot))
             except NotDeletedError as error:

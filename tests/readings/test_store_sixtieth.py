@@ -15,12 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from data_skip import MinMax, ValueList, table
 from data_skip.building import indexing
 from data_skip.clause import Field
 from data_skip.planning.deadline import Deadline
 from data_skip.planning.in_parts import part_by_part
 from data_skip.store import DeltaStore, FileKey, StoreError, keys_file, parts, paths, snapshot
 from data_skip.store.keys_file import KeysFile
+from tests.support import Lake
 from tests.test_added import append, content, read
 from tests.test_store import store
 
@@ -111,3 +113,21 @@ def test_a_footer_that_tells_of_other_rows_than_there_are(store: DeltaStore, mon
                     found = part_by_part(wanted, snapshot, columns, np.ones(snapshot.count, dtype=bool), most, Deadline(math.inf))
                     assert truth <= {file for file, may_match in zip(snapshot.files, found, strict=True) if may_match}
     assert of_rows == 4
+
+
+def test_an_index_that_takes_many_large_files_is_not_rewritten_for_them(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """deltalake makes several of what takes more than a hundred megabytes: one of ten gigabytes was rewritten by each refresh."""
+    monkeypatch.setattr(table, "_MOST_PARTS", 3)
+    for i in range(6):
+        lake.file(f"{i}.parquet", {"x": [i], "y": [f"{i}"]})
+    indexed = lake.index(MinMax("x"), ValueList("y"))
+    for number in range(7, 11):
+        monkeypatch.setattr(snapshot, "_A_PART", 2)  # each is a large one
+        lake.file(f"{number}.parquet", {"x": [number], "y": [f"{number}"]})
+        assert indexed.refresh().files_collected
+    assert [step.action for step in indexed.history()][-4:] == ["added"] * 4
+    monkeypatch.undo()
+    monkeypatch.setattr(table, "_MOST_PARTS", 3)
+    lake.file("11.parquet", {"x": [11], "y": ["11"]})
+    indexed.refresh()
+    assert [step.action for step in indexed.history()][-2:] == ["added", "compacted"]

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,13 @@ def likely_bytes(source: Any, column: str, most: int, metadata: pq.FileMetaData)
     if total > most or total * _REPEATED < most:
         return total
     return total + sum(_repeated(source, metadata, group, leaf, most_bytes()) for _, group, leaf in repeated)
+
+
+def has_bytes(metadata: pq.FileMetaData, least: int) -> bool:
+    """Whether the rows of a file take so many bytes where they lie."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    sizes = (group.column(leaf).total_compressed_size for group in groups for leaf in range(group.num_columns))
+    return any(size >= least for size in accumulate(sizes))
 
 
 def _counted(

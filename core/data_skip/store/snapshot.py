@@ -24,12 +24,14 @@ from data_skip.store.keys_file import KeysFile
 from data_skip.store.layout import BASE, DEFINITION, FileKey, StoreError, declared, defined, is_of, number_of, refuse_types, said
 from data_skip.store.paths import SUMMARY, any_has, has_summary, without_hidden
 from data_skip.store.records import MANY_ROWS, MOST_ROWS, Read, StoredRecords, of_files
+from data_skip.store.sizes import has_bytes
 from data_skip.store.storage_options import StorageOptions
 from data_skip.store.versions import KEYS as KEY_NAMES
 
 _NO_TASKS_SECONDS = 300.0  # for which tasks that failed or were late, perhaps since the cluster was busy, are not asked again
 _LEAST_SHARE = 8  # of an index; where more is added to it, all is read anew
 _FEW_ROWS = 1000
+_A_PART = 100 << 20  # bytes of a file at which deltalake begins the next one
 
 
 class Snapshot(StoredRecords):
@@ -65,7 +67,6 @@ class Snapshot(StoredRecords):
         self.count, self.rows = len(self._versions.keys), self._versions.rows  # of file versions, and of what says something of them
         self.row_counts = self._versions.row_counts
         self.generations, self.recorded = self._versions.generations, self._versions.recorded
-        self.parts = len(self._dataset.files)  # files of the index in which its rows lie
 
     def _versions_of(self, files: ds.FileSystemDataset, earlier: Snapshot | None) -> tuple[ds.FileSystemDataset, FileVersions]:
         """The files of the index that are its own, and the file versions in them: of an earlier version it takes over what that knows."""
@@ -113,6 +114,11 @@ class Snapshot(StoredRecords):
     @why_no_tasks.setter
     def why_no_tasks(self, why: str) -> None:
         self._no_tasks = why, now() + _NO_TASKS_SECONDS
+
+    @property
+    def small_parts(self) -> int:
+        """In how many files of the index its rows lie that take less than half of what deltalake puts into one: others stay as many."""
+        return sum(not has_bytes(file.metadata, _A_PART // 2) for file in self._dataset.get_fragments())
 
     @property
     def files(self) -> list[FileKey]:
