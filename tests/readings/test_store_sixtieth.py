@@ -7,6 +7,7 @@ import re
 import tempfile
 import time
 import tracemalloc
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,9 +23,10 @@ from data_skip.planning.deadline import Deadline
 from data_skip.planning.in_parts import part_by_part
 from data_skip.store import DeltaStore, FileKey, StoreError, keys_file, parts, paths, snapshot
 from data_skip.store.keys_file import KeysFile
+from data_skip.store.row_groups import RowGroups
 from tests.support import Lake
-from tests.test_added import append, content, read
-from tests.test_store import store
+from tests.test_added import append, content, files, read
+from tests.test_store import column, store
 
 __all__ = ["store"]
 
@@ -131,3 +133,28 @@ def test_an_index_that_takes_many_large_files_is_not_rewritten_for_them(lake: La
     lake.file("11.parquet", {"x": [11], "y": ["11"]})
     indexed.refresh()
     assert [step.action for step in indexed.history()][-2:] == ["added", "compacted"]
+
+
+def test_which_records_there_are_is_told_by_one_field(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refresh asks for that, and read the whole index: of one that takes more than half of the memory it failed."""
+    type_ = pa.struct([("values", pa.list_(pa.string())), ("nulls", pa.int64()), ("text", pa.string())])
+    of = {name: column(name).with_type(type_) for name in "xy"}
+    some = [None, {}, {"values": ["a" * 99]}, {"values": [], "nulls": 1, "text": "b" * 99}, {"text": "c" * 99}]
+    for i, name in enumerate("xxyxy"):
+        records = [some[(i * j) % 5] for j in range(40)]
+        store.append(files(*range(i * 9, i * 9 + 40)), [1] * 40, {of[name]: pa.array(records, type_)})
+    whole = read(DeltaStore(store.uri))
+    expected = {of: whole.collected(of).tolist() for of in ("x", "y", "xy")}
+    assert len({*map(tuple, expected.values())}) == 3 and 0 < sum(expected["xy"]) < len(expected["xy"])
+    monkeypatch.setattr(snapshot, "_READ_WHOLE", 0)
+    asked: list[Sequence[str]] = []
+    real = RowGroups.read
+
+    def noted(self: RowGroups, groups: Sequence[int], column: str, fields: Sequence[str]) -> pa.ChunkedArray:
+        asked.append(fields)
+        return real(self, groups, column, fields)
+
+    monkeypatch.setattr(RowGroups, "read", noted)
+    found = read(DeltaStore(store.uri))
+    assert {of: found.collected(of).tolist() for of in expected} == expected
+    assert ["nulls"] in asked and {*map(len, asked)} == {1} and not found.keeps("x")

@@ -60,6 +60,13 @@ class Rows:
             found[self._places_of(group)] = True
         return found
 
+    def with_records(self, column: str, count: int) -> Flags:
+        """Which of so many file versions have a record of an index."""
+        found = np.zeros(count, dtype=bool)
+        for group in range(self.groups.count):
+            found[self._places_of(group)[self.groups.with_records(group, column)]] = True
+        return found
+
     def parts(self, fields: Fields, asked: Flags, most: int, by_footers: bool = False) -> Iterator[Part]:
         """The file versions that are asked for, so many at a time as take `most` bytes while they are read.
 

@@ -138,6 +138,12 @@ class RowGroups:
                 self.have_no_nan(column, field.name, groups)
         return found
 
+    def with_records(self, group: int, column: str) -> npt.NDArray[np.bool_]:
+        """Which rows of a row group have a record of an index: each field tells, so the one is read that takes least."""
+        names = [field.name for field in self._schema.field(column).type]
+        least = min(names, key=lambda name: self.least_bytes_of(group, column, [name]))
+        return self.read([group], column, [least]).is_valid().to_numpy()
+
     def have_no_nan(self, column: str, field: str, groups: Sequence[int]) -> None:
         """Notes that a field has none in some row groups, so that their ends are all that there is."""
         self.without_nan.setdefault((column, field), np.zeros(self.count, dtype=bool))[list(groups)] = True

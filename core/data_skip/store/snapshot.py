@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from urllib.parse import unquote
 
 import numpy as np
@@ -31,6 +31,7 @@ from data_skip.store.versions import KEYS as KEY_NAMES
 _NO_TASKS_SECONDS = 300.0  # for which tasks that failed or were late, perhaps since the cluster was busy, are not asked again
 _LEAST_SHARE = 8  # of an index; where more is added to it, all is read anew
 _FEW_ROWS = 1000
+_READ_WHOLE = 1 << 28  # bytes of records: to tell which there are, of others one field is read
 _A_PART = 100 << 20  # bytes of a file at which deltalake begins the next one
 
 
@@ -215,9 +216,12 @@ class Snapshot(StoredRecords):
 
     def collected(self, columns: Iterable[str]) -> npt.NDArray[np.bool_]:
         """Which file versions have been collected for all of these indexes (perhaps with nothing known as the result)."""
-        have = np.ones(self.count, dtype=bool)
-        for records in self.records(columns).values():
+        wanted, have = list(columns), np.ones(self.count, dtype=bool)
+        small = self.fitting(wanted, _READ_WHOLE)
+        for records in self.records(small).values():
             have &= records.is_valid().to_numpy(zero_copy_only=False)
+        for column in set(wanted) - set(small):
+            have &= self._reading(partial(self.rows_in_groups().with_records, column, self.count))
         return have
 
     def to_arrow(self) -> pa.Table:
