@@ -39,7 +39,7 @@ def test_what_is_sorted_by_the_files_that_were_listed(spark: SparkSession, skipp
         if listing.scan.number in decided:
             return None
         said = decide(self, listing, catalog)
-        if said == "decided":
+        if said is not None and said.startswith("decided"):
             decided.add(listing.scan.number)
         return said
 
