@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import sleep
 from typing import Any
@@ -225,13 +225,17 @@ def _let_clocks_pass(keys: Sequence[FileKey], now: float) -> None:
     they were listed, so their time has come: after one tick of any clock, whoever writes them again gives them another. Stores that tell
     no more than seconds and are asked by HTTP refuse clocks that are farther apart than minutes.
     """
-    if any(abs(now - key.modification_time) <= _ZONES for key in keys):
-        sleep(_resolution(keys) / 1000)
+    ticks = {_tick(key) for key in keys if abs(now - key.modification_time) <= _ZONES}
+    if ticks:
+        sleep(max(ticks) / 1000)
 
 
-def _resolution(keys: Iterable[FileKey]) -> int:
-    """Of the clock that gave files their modification times, in milliseconds: a second where all are whole seconds."""
-    return 1000 if all(key.modification_time % 1000 == 0 for key in keys) else 10
+def _tick(key: FileKey) -> int:
+    """Of the clock that gave a file its modification time, in milliseconds: a second, perhaps, where that is a whole second.
+
+    Of each file by itself: folders of a table may lie on several file systems, as where old ones are mounted from elsewhere.
+    """
+    return 1000 if key.modification_time % 1000 == 0 else 10
 
 
 def _too_recent_files(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
@@ -239,9 +243,7 @@ def _too_recent_files(keys: Sequence[FileKey | None], now: float) -> set[FileKey
 
     A time far in the future is no sign of youth.
     """
-    files = {key for key in keys if key is not None}
-    resolution = _resolution(files)
-    return {key for key in files if now - resolution <= key.modification_time <= now + _HOUR}
+    return {key for key in keys if key is not None and now - _tick(key) <= key.modification_time <= now + _HOUR}
 
 
 def _rows(
