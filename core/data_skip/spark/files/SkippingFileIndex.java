@@ -55,7 +55,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private final SideTime time; // of all scans of the query
   private volatile Object known; // of its rows, in a form that is equal for equal scans
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
-  private volatile Object[] lastListed; // the running query that listed last, by which filters, and what it was given
+  private volatile Object[] lastListed; // by which filters it was listed last, and what was given
 
   /** A number that no scan has. */
   public static long nextNumber() {
@@ -267,27 +267,30 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   }
 
   /**
-   * A query that lists again, as for a scan that stands in each step of a recursion or was planned anew, is given the same: by what it was
-   * given, Spark may have left out a sort or an exchange.
+   * Who lists again, as for a scan that stands in each step of a recursion or was planned anew, is given the same: by what was given, Spark
+   * may have left out a sort or an exchange. Also once the index or the settings are others, as where a query runs that was planned before.
    */
   public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
-    if (!UserSettings.enabled(session().sessionState().conf())) return wrapped.listFiles(partitionFilters, dataFilters);
-    String query = executionId();
     List filters = withoutQueries(partitionFilters, dataFilters);
     Object[] last = lastListed;
-    if (!query.isEmpty() && last != null && query.equals(last[0]) && filters.equals(last[1])) return (scala.collection.immutable.Seq) last[2];
-    final ListedFiles all = files(partitionFilters, dataFilters);
+    if (last != null && filters.equals(last[0])) return (scala.collection.immutable.Seq) last[1];
+    boolean enabled = UserSettings.enabled(session().sessionState().conf());
+    scala.collection.immutable.Seq found = enabled ? chosen(files(partitionFilters, dataFilters)) : wrapped.listFiles(partitionFilters, dataFilters);
+    lastListed = new Object[] {filters, found};
+    return found;
+  }
+
+  /** The files of a listing that are to be read. */
+  private scala.collection.immutable.Seq chosen(final ListedFiles all) {
     try {
       // Some of Spark's functions ask for the settings when they are called: by `rdd` and its like, while another session may be active.
-      Object found = SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
+      return (scala.collection.immutable.Seq) SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
           // What Python functions answer is kept no longer than this listing.
           boolean ownWorkers = predicate != null && PythonBatches.in(predicate);
           return (ownWorkers ? with(predicate, runtimeFilters, notes) : SkippingFileIndex.this).decided(all);
         }
       });
-      lastListed = new Object[] {query, filters, found};
-      return (scala.collection.immutable.Seq) found;
     } catch (SmallSide.Cancelled cancelled) {
       Platform.throwException(cancelled.getCause());
       return null;
@@ -416,6 +419,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   public void refresh() {
     wrapped.refresh();
+    lastListed = null;
   }
 
   public long sizeInBytes() {
