@@ -249,6 +249,13 @@ def test_values_of_every_kind(type_: str, texts: tuple[str, ...], ends: list[tup
         assert "<b>" not in page and "NaN" not in page and "nan" not in page
 
 
+def test_times_of_any_length_are_labelled_without_a_warning() -> None:
+    for days in np.geomspace(1e-10, 1e5, 60):
+        side = Side(Scale("t", "timestamp"), np.array([19_000.0]), np.array([19_000.0 + days]))
+        axis = drawing.files(Boxes("t", (side,), np.arange(1), 1)).axes[0].xaxis
+        assert 2 <= len(axis.get_major_locator()()) <= 14, days
+
+
 def test_matplotlib_is_loaded_once_a_picture_is_asked_for() -> None:
     code = "import sys, data_skip.table, data_skip.session; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
