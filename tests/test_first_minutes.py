@@ -157,3 +157,32 @@ def test_what_notebooks_show(places: Lake) -> None:
     assert repr(table) == f"Table({table.name!r} at {table.root!r})"
     assert repr(table.describe()) == str(table.describe())
     assert repr(places.skipping.report()) == str(places.skipping.report())
+
+
+def test_a_name_that_is_none(places: Lake, skipping: Skipping) -> None:
+    with pytest.raises(DataSkipError, match=r"Path does not exist.*; nor has the catalog a table of that name"):
+        skipping.table("no_such_table")
+    with pytest.raises(DataSkipError, match=r"~ is a name like any other to Spark: give pathlib.Path\(...\).expanduser\(\)"):
+        skipping.table("~/no/such/folder")
+    with pytest.raises(DataSkipError, match=r"by its path, or by its name in the catalog, not by DataFrame\["):
+        skipping.table(places.spark.range(1))  # type: ignore[arg-type]
+
+
+def test_a_view_with_the_name_of_its_folder(places: Lake, skipping: Skipping, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = places.folder.name
+    places.view(name)
+    with pytest.raises(DataSkipError, match=f"or the folder of the files, as './{name}' if that is one"):
+        skipping.table(name)
+    asked: list[str] = []
+    monkeypatch.setattr(data_skip.session.Table, "open", lambda *given: asked.append(given[3]))
+    skipping.table(Path(name))  # below the folder in which the JVM runs, which is another one here
+    assert asked == [f"./{name}"]
+    places.spark.catalog.dropTempView(name)
+
+
+def test_a_session_that_was_stopped(places: Lake, skipping: Skipping, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = places.table()
+    monkeypatch.setattr("data_skip.spark.jvm.stopped", lambda _: True)
+    for ask in (table.describe, table.refresh, table.read, lambda: skipping.table("t"), lambda: data_skip.enable(places.spark)):
+        with pytest.raises(DataSkipError, match=r"was stopped; make another .*, data_skip.enable\(\) it, and ask that for its tables"):
+            ask()

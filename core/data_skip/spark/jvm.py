@@ -219,6 +219,13 @@ def stopped(spark: SparkSession) -> bool:
     return spark.sparkContext._jsc is None
 
 
+def refuse_stopped(spark: SparkSession) -> None:
+    """DataSkipError for a session whose JVM side is gone."""
+    if stopped(spark):
+        advice = "data_skip.enable() it, and ask that for its tables"
+        raise DataSkipError(f"this SparkSession was stopped; make another with SparkSession.builder.getOrCreate(), {advice}")
+
+
 def load_plugin(gateway: Any, package: str, sources: tuple[str, ...]) -> Any:
     """The class of the last of some Java sources of a plugin's package, as `("RegionBoxes.java",)`; these may use `data_skip.Plans`.
 
