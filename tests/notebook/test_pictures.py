@@ -135,7 +135,7 @@ def test_how_well_files_are_clustered(lake: Lake) -> None:
             ("u",),
             r"no index of squares tells the smallest and the largest u of a file: there are ranges of x, .*create_index\(MinMax\('u'\)\)",
         ),
-        (("p",), "but of partition columns"),
+        (("p",), "makes some of a column of the files"),
         (("x", "y", "s"), "a picture has two sides, not 'x', 'y', 's'"),
         ((3,), "a picture has two sides, not 3"),
     ],

@@ -160,6 +160,11 @@ class Jvm:
         """
         return str(self._shim.whyNotEvaluated(self._session, sql))
 
+    def is_named(self, sql: str) -> bool:
+        """Whether the text of an expression gives it a name, as `Airport Name` does. Spark's error for a text that is no expression."""
+        parsed = self._session.sessionState().sqlParser().parseExpression(sql)
+        return str(parsed.getClass().getSimpleName()) == "Alias"
+
     def restricted(
         self, frame: DataFrame, listing: Any, malformed: str | None = None, number: str | None = None, part: int | None = None
     ) -> DataFrame:
