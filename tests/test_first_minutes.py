@@ -127,7 +127,8 @@ def test_workers_that_lack_the_package(spark: SparkSession, monkeypatch: pytest.
     bare.chmod(0o755)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare))
     session = spark.newSession()
-    with pytest.warns(DataSkipWarning, match=f"workers run {bare}, which lacks data_skip.*PYSPARK_PYTHON={sys.executable}"):
+    advice = f"PYSPARK_PYTHON={sys.executable} before .* os.environ after"
+    with pytest.warns(DataSkipWarning, match=f"workers run {bare}, which lacks data_skip.*{advice}"):
         data_skip.enable(session)
     data_skip.disable(session)
 

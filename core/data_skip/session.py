@@ -51,7 +51,7 @@ def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
         known = _sessions.get(key)
         if known is None:
             if python := python_without_data_skip(spark):
-                advice = f"set PYSPARK_PYTHON={sys.executable} before Spark starts"
+                advice = f"set PYSPARK_PYTHON={sys.executable} before Spark starts, or here by os.environ after spark.stop()"
                 message = f"Spark's workers run {python}, which lacks data_skip: no index of what has to be read can be made; {advice}"
                 warnings.warn(message, DataSkipWarning, stacklevel=2)
             known = _sessions[key] = Skipping(spark, index_root)

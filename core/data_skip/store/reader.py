@@ -270,7 +270,7 @@ def _shown(columns: Iterable[Sequence[Any]]) -> str:
     for name, type_, *others in columns:
         named = name if isinstance(name, str) else ".".join(name)
         texts.append([named, type_ if isinstance(type_, str) else json.dumps(type_), *(other for other in others if other is not None)])
-    return ", ".join(" ".join(map(str, text)) for text in texts) or "none of them"
+    return ", ".join(" ".join(map(str, text)) for text in texts)
 
 
 def _have_default(schema: Any, paths: Iterable[tuple[str, ...]]) -> bool:
