@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from time import sleep
 from typing import Any
@@ -282,7 +283,7 @@ def _record(file: Collected, index: int) -> Record:
 def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.Array, str]:
     """The records of an index as one column, those that do not fit their own fields as unknown ones; and why, "" where all fit."""
     try:
-        return pa.array(records, type_), ""
+        return pa.array(records, type_), _misnamed(records, {field.name for field in type_})
     except _CONVERSION_ERRORS:
         fitting: list[Record | None] = []
         why = ""
@@ -293,3 +294,11 @@ def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.
                 why = why or f"a record does not fit its fields: {error}"
                 fitting.append({})
         return pa.array(fitting, type_), why
+
+
+def _misnamed(records: Iterable[Record | None], fields: AbstractSet[str]) -> str:
+    """What records hold that is no field, where they lack fields; "" where there is none."""
+    for record in records:
+        if record and not fields >= record.keys() and not record.keys() >= fields:
+            return f"a record has {', '.join(map(repr, sorted(record.keys() - fields)))}, and its fields are {', '.join(sorted(fields))}"
+    return ""

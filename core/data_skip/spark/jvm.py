@@ -23,7 +23,7 @@ from data_skip.spark.python_code import VOUCHED, with_code
 SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
-        ("", "Connection UserSettings Plans"),
+        ("", "Connection Kept UserSettings Plans"),
         ("plans", "SameColumns ScannedFiles SideCost Repeatable PoolThreads TimeLimit SmallSide"),
         ("trees", "Code TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),
@@ -32,7 +32,7 @@ SOURCES = tuple(
         ("files", "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing ChosenFiles ExplainedPath"),
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
-        ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),
+        ("files", "HadoopSettings SessionSettings Description ScanTrees SkippingFileIndex"),
         ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Descent SkippingRule"),
         ("", "Shim"),
     )
@@ -61,6 +61,10 @@ class Jvm:
         self._callback = callback
         self._shim = shim(gateway)
         self._shim.calls(_callback_client(gateway), ",".join(libraries))
+
+    def kept(self, number: str) -> Any:
+        """What the JVM keeps under a number; None where it is nothing."""
+        return self._shim.kept(number)
 
     def install(self) -> None:
         """From now on the session's queries skip files."""
@@ -160,6 +164,11 @@ class Jvm:
         """
         return str(self._shim.whyNotEvaluated(self._session, sql))
 
+    def is_named(self, sql: str) -> bool:
+        """Whether the text of an expression gives it a name, as `Airport Name` does. Spark's error for a text that is no expression."""
+        parsed = self._session.sessionState().sqlParser().parseExpression(sql)
+        return str(parsed.getClass().getSimpleName()) == "Alias"
+
     def restricted(
         self, frame: DataFrame, listing: Any, malformed: str | None = None, number: str | None = None, part: int | None = None
     ) -> DataFrame:
@@ -217,6 +226,13 @@ def session_alone(spark: SparkSession) -> SparkSession:
 def stopped(spark: SparkSession) -> bool:
     """Whether the session's JVM side is gone."""
     return spark.sparkContext._jsc is None
+
+
+def refuse_stopped(spark: SparkSession) -> None:
+    """DataSkipError for a session whose JVM side is gone."""
+    if stopped(spark):
+        advice = "data_skip.enable() it, and ask that for its tables"
+        raise DataSkipError(f"this SparkSession was stopped; make another with SparkSession.builder.getOrCreate(), {advice}")
 
 
 def load_plugin(gateway: Any, package: str, sources: tuple[str, ...]) -> Any:
