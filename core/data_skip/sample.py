@@ -20,9 +20,17 @@ FILES, ROWS, FIRST = 64, 50_000, 10_000
 class Sample:
     """Up to 64 files of a table, spread evenly over its listing. Nothing is listed or read before it is asked."""
 
-    def __init__(self, open_: Callable[[], tuple[int, DataFrame]], first: Callable[[DataFrame, int], DataFrame]) -> None:
-        """open_: how many files there are, and those that are sampled; first: so many rows of each part that a task reads."""
-        self._open, self._first = open_, first
+    def __init__(
+        self,
+        open_: Callable[[], tuple[int, DataFrame]],
+        first: Callable[[DataFrame, int], DataFrame],
+        why: Callable[[Exception], str],
+    ) -> None:
+        """open_: how many files there are, and those that are sampled; first: so many rows of each part that a task reads.
+
+        why: what an error of Spark says to people.
+        """
+        self._open, self._first, self._why = open_, first, why
 
     @cached_property
     def _opened(self) -> tuple[int, DataFrame]:
@@ -46,7 +54,7 @@ class Sample:
             columns = [F.expr(sql).alias(name) for sql, name in zip(expressions, names, strict=True)]
             found = frame.select(frame.metadataColumn("_metadata")["file_path"].alias("file"), *columns).distinct().limit(ROWS).toArrow()
         except PySparkException as error:
-            raise _unread(", ".join(expressions), error) from error
+            raise self._unread(", ".join(expressions), error) from error
         return _decodable(found.combine_chunks())
 
     def holds(self, condition: str) -> bool:
@@ -59,13 +67,10 @@ class Sample:
         try:
             return not self._first(self._opened[1].select(F.expr(condition).alias("holds")), FIRST).where("holds").isEmpty()
         except PySparkException as error:
-            raise _unread(condition, error) from error
+            raise self._unread(condition, error) from error
 
-
-def _unread(what: str, error: Exception) -> DataSkipError:
-    from data_skip.spark.errors import not_understood
-
-    return DataSkipError(f"no sample of {what} can be read: {not_understood(error)}")
+    def _unread(self, what: str, error: Exception) -> DataSkipError:
+        return DataSkipError(f"no sample of {what} can be read: {self._why(error)}")
 
 
 def _decodable(found: pa.Table) -> pa.Table:

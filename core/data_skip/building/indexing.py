@@ -195,7 +195,7 @@ def sample_of(state: TableState, jvm: Jvm) -> Sample:
         listing.keep_only(spread(listing.count))
         return listing.count, jvm.restricted(state.frame, listing.java)
 
-    return Sample(read, jvm.first_rows)
+    return Sample(read, jvm.first_rows, not_understood)
 
 
 def fitted(index: Index, sample: Sample) -> Index:
