@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
-from collections.abc import Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from data_skip.clause import Mask
 from data_skip.expression import Column, decode_value
 from data_skip.spark.bridge import Scan
+from data_skip.spark.kept import Kept
 from data_skip.store import Snapshot
 
 
@@ -22,8 +23,8 @@ class Listing:
     """The files that Spark would read for one scan. They stay in the JVM; what crosses is mostly bits."""
 
     def __init__(self, java: Any, scan: Scan, told: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """`told`: what is known of it already, else it is asked for."""
-        self.java, self.scan, self._told = java, scan, told
+        """java: the Listing of the JVM, or by what it is kept there. `told`: what is known of it already, else it is asked for."""
+        self._java, self.scan, self._told = java, scan, told
 
     @classmethod
     def now(cls, scan: Scan) -> Listing:
@@ -36,11 +37,25 @@ class Listing:
         return cls(scan.java.beside(), scan)
 
     @classmethod
-    def of(cls, java: Any, told: str) -> Listing:
-        """A Listing of the JVM, with the scan that it is of, and what SkippingFileIndex.told tells of both."""
+    def of(cls, java: Any, told: str, kept: Callable[[str], Any]) -> Listing:
+        """A Listing of the JVM, with the scan that it is of, and what SkippingFileIndex.told tells of both.
+
+        java: None where what is told says by which number `kept` gets it.
+        """
         which, of_listing, of_scan = told.split("\n", 2)
         found = {**json.loads(which), **json.loads(of_listing)}
+        java = Kept(found["kept"], kept) if java is None else java
         return cls(java, Scan(listing=java, told={**found, "description": of_scan}), found)
+
+    @property
+    def java(self) -> Any:
+        """The Listing of the JVM."""
+        return self._java.java if isinstance(self._java, Kept) else self._java
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the JVM takes away what the answer to it tells, so that it need not be asked to."""
+        return not self._told.get("by_calls", True)
 
     @property
     def execution_id(self) -> str:
@@ -81,7 +96,7 @@ class Listing:
         bits = self._told.get("present", {}).get(snapshot.id) or self.java.present(snapshot.id)
         if bits is None:
             bits = snapshot.hand_over(lambda file, mapped_as: self.java.present(snapshot.id, root, file, mapped_as))
-        return ListedVersions(self.java, snapshot.id, _flags(bits, snapshot.count) & snapshot.recorded)
+        return ListedVersions(self, snapshot.id, _flags(bits, snapshot.count) & snapshot.recorded)
 
     def partition_values(self, column: Column) -> list[Any]:
         """The value of a partition column in each directory, as literals have them."""
@@ -126,24 +141,31 @@ class Listing:
 class ListedVersions:
     """The file versions of one snapshot, as a listing has them: what `Listing.present` gives."""
 
-    def __init__(self, listing: Any, snapshot: str, mask: Mask) -> None:
+    def __init__(self, listing: Listing, snapshot: str, mask: Mask) -> None:
         self._listing, self._snapshot = listing, snapshot
         self.mask = mask  # which of them are listed
 
     def directories(self) -> npt.NDArray[np.int32]:
         """For each file version the number of its directory (see `Listing.partition_values`); -1 where it is not listed."""
-        return np.frombuffer(b64decode(self._listing.versions(self._snapshot).directories(len(self.mask))), dtype=">i4").astype(np.int32)
+        return np.frombuffer(b64decode(self._listing.java.versions(self._snapshot).directories(len(self.mask))), dtype=">i4").astype(
+            np.int32
+        )
 
     def steady(self, versions: Mask) -> None:
         """Notes that listed file versions give the same rows, however Spark cuts them into parts."""
-        self._listing.versions(self._snapshot).steady(_bits(versions))
+        self._listing.java.versions(self._snapshot).steady(_bits(versions))
 
     def skip(self, versions: Mask) -> Mask:
         """Takes away listed file versions from the listing. A file that has changed since it was listed stays; returns those taken away."""
         if not versions.any():
             return versions
-        changed = self._listing.skip(self._snapshot, _bits(versions))
+        changed = self._listing.java.skip(self._snapshot, _bits(versions))
         return versions & ~_flags(changed, len(versions))
+
+
+def told(snapshot: Snapshot, versions: Mask) -> str:
+    """Which file versions of a snapshot are to be taken away, for Listing.skipAll of the JVM."""
+    return f"{snapshot.id} {b64encode(_bits(versions)).decode('ascii')}"
 
 
 def _bits(flags: Mask) -> bytes:

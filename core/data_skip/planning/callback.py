@@ -25,6 +25,7 @@ from data_skip.planning.report import Reports, ScanReport
 from data_skip.planning.small_sides import worth
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
+from data_skip.spark.kept import Kept, gone
 from data_skip.store import Snapshot, StoreError
 from data_skip.store.settings import CHOOSE_FILES
 
@@ -37,10 +38,13 @@ _MOST_COLUMNS = 100  # that are told with each query
 class Callback:
     """The JVM's java.util.function.BiFunction: holds no state of a query."""
 
-    def __init__(self, catalog: Catalog, refresh: Callable[[str, str], IndexReport]) -> None:
-        """refresh: brings the index of a table up to date, by the table's path or its name in the catalog, if its root is still that."""
+    def __init__(self, catalog: Catalog, refresh: Callable[[str, str], IndexReport], kept: Callable[[str], Any]) -> None:
+        """refresh: brings the index of a table up to date, by the table's path or its name in the catalog, if its root is still that.
+
+        kept: what the JVM keeps under a number; None where it is nothing.
+        """
         self._catalog: Catalog | None = catalog
-        self._refresh = refresh
+        self._refresh, self._kept = refresh, kept
         self.reports = Reports()
         self._repeated = Repeated()
         self._logged: set[str] = set()
@@ -56,11 +60,12 @@ class Callback:
         """The answer to a question of the JVM; where there is none, None, and all files are read.
 
         A question is a word, and what is told with it in further lines.
-        "list", java a Listing (SkippingFileIndex.told): takes away the files that need not be read, and says "decided"; or "ask", to be
-        asked again once Python functions have been run; or "tasks", once the job has that was handed over to it; or "run", how many
-        bytes that may save, and of each runtime filter a line, why it is not worth knowing, "" where it is.
-        "indexed", java those of a query's scans that will stay as they are, as no index may serve them, or nothing is known of their rows
-        (SkippingRule.Left): JSON, of each scan what is known of its table's indexes (Indexed); null where there are none.
+        "list", told of a Listing (SkippingFileIndex.told): "decided", and which files need not be read, unless they are taken away by
+        now; or "ask", to be asked again once Python functions have been run; or "tasks", once the job has that was handed over to it; or
+        "run", how many bytes that may save, and of each runtime filter a line, why it is not worth knowing, "" where it is.
+        "indexed", told of a query's scans, and of those that will stay as they are, as no index may serve them, or nothing is known of
+        their rows (SkippingRule.Left): which numbers of Kept.java are held no more; JSON, of each scan what is known of its table's
+        indexes (Indexed), null where there are none.
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
         "snapshot", java a SnapshotFileIndex, told the root of its table, the contract, and what of it is read (SnapshotTable.part), a
         line each: the id and the version of the last snapshot, which the JVM then knows, a line each; "" and why there is none.
@@ -79,7 +84,7 @@ class Callback:
                 return _why_not_followed(json.loads(told), catalog, self._refresh)
             if what == "list":
                 return self._decide(java, told or str(java.scan().told(java)), catalog)
-            return self._look(json.loads(told), java, catalog)
+            return f"{gone()}\n{self._look(json.loads(told), catalog)}"
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:
@@ -90,7 +95,8 @@ class Callback:
             return f"{type(error).__name__}: {error}" if what == "explain" else None
 
     def _decide(self, java: Any, told: str, catalog: Catalog) -> str:
-        listing = Listing.of(java, told)
+        """java: a Listing; None where what is told says by which number it is kept."""
+        listing = Listing.of(java, told, self._kept)
         same = told.partition("\n")[2]
         made = self._repeated.of(same)
         if made is not None and (judgement := made.again(listing, catalog.find, catalog.knowledge)) is not None:
@@ -130,11 +136,12 @@ class Callback:
                 self._told_of.append(verdict.snapshot)
         listing.scan.let_go()
         self.reports.add(listing.execution_id, listing.scan.number, partial(_reported, report, made))
-        return "decided"
+        return decided.answer
 
-    def _look(self, told: Mapping[str, Any], left: Any, catalog: Catalog) -> str:
+    def _look(self, told: Mapping[str, Any], catalog: Catalog) -> str:
         """Which scans of a query have an index. What a report tells of those that stay as they are is found once somebody looks at it."""
         until = perf_counter() + told["decide_seconds"] / 2
+        left = Kept(told["kept"], self._kept)
         self.reports.add(told["execution_id"], told["number"], lambda: _of_left(left, catalog))
         known = {roots: _indexed(roots, catalog, until) for roots in set(map(tuple, told["roots"]))}  # a query reads some tables many times
         return json.dumps([known[tuple(roots)] for roots in told["roots"]])
@@ -226,8 +233,9 @@ def _none(roots: Sequence[str], *, until: float) -> list[tuple[str, Snapshot]]:
     return []
 
 
-def _of_left(left: Any, catalog: Catalog) -> list[ScanReport]:
+def _of_left(kept: Kept, catalog: Catalog) -> list[ScanReport]:
     """The reports of scans that stayed as they are; where that fails, as for a table that was dropped since, that they were there."""
+    left = kept.java
     try:
         scans = left.scans()
         if scans is None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
 from data_skip.expression import Call, Column, columns_of
-from data_skip.files.listing import ListedVersions, Listing
+from data_skip.files.listing import ListedVersions, Listing, told
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex, Index
 from data_skip.planning.catalog import Knowledge
@@ -88,6 +88,13 @@ class Decided:
     judgement: Judgement
     skipped: list[Mask]  # by each verdict
     milliseconds: float
+    at_once: bool = True  # whether they were taken away; else the JVM does that, by the answer
+
+    @property
+    def answer(self) -> str:
+        """To the JVM: "decided", and what it is to take away, a line for each snapshot."""
+        verdicts = [] if self.at_once else zip(self.judgement.verdicts, self.skipped, strict=True)
+        return "\n".join(["decided", *(told(verdict.snapshot, skipped) for verdict, skipped in verdicts if skipped.any())])
 
     @property
     def asks(self) -> bool:
@@ -134,11 +141,12 @@ def judge(listing: Listing, find: Find, knowledge: Knowledge, by_tasks: bool = F
 
 
 def take_away(judgement: Judgement) -> Decided:
-    """Takes away from the listing the files that need not be read."""
+    """Takes away from the listing the files that need not be read, or leaves that to the JVM where nothing more is to be asked then."""
     listing, verdicts = judgement.listing, judgement.verdicts
+    at_once = not listing.is_answered or listing.scan.asks or listing.scan.format in CUT_MATTERS
     skipped: list[Mask] = []
     try:
-        skipped = [verdict.listed.skip(verdict.skippable) for verdict in verdicts]
+        skipped = [verdict.listed.skip(verdict.skippable) if at_once else verdict.skippable for verdict in verdicts]
         if listing.scan.format in CUT_MATTERS and any(map(np.any, skipped)) and _cut_otherwise(listing, verdicts):
             listing.keep_all()
             skipped = [np.zeros_like(versions) for versions in skipped]
@@ -149,7 +157,7 @@ def take_away(judgement: Judgement) -> Decided:
         judgement.errors.append(f"{type(error).__name__}: {error}")
     judgement.errors += [error for verdict in verdicts for error in verdict.decision.errors]
     judgement.notes += filter(None, [judgement.deadline.note])
-    return Decided(judgement, skipped, (perf_counter() - judgement.start) * 1000)
+    return Decided(judgement, skipped, (perf_counter() - judgement.start) * 1000, at_once)
 
 
 def leave(judgement: Judgement) -> Decided:

@@ -63,7 +63,7 @@ class _Said:
         records = self._records()
         if self._snapshot() is not snapshot or records is None:
             return None
-        listed = ListedVersions(listing.java, snapshot.id, self._listed)
+        listed = ListedVersions(listing, snapshot.id, self._listed)
         return Verdict(snapshot, self._decision, records, listed, self._may_match, self._places, self._most_bytes)
 
 

@@ -23,10 +23,10 @@ import org.apache.spark.sql.types.StructType$;
 
 /** What Python calls: an object, since py4j cannot name classes that were compiled at run time. */
 public final class Shim {
-  /** @param client by which the JVM calls Python. libraries: see SessionSettings. */
+  /** @param client by which the JVM calls Python. libraries: see HadoopSettings. */
   public void calls(Object client, String libraries) {
     Connection.by(client);
-    SessionSettings.libraries(libraries);
+    HadoopSettings.libraries(libraries);
   }
 
   /** Appends the rule to the session's optimizer; returns it. */
@@ -37,6 +37,11 @@ public final class Shim {
     rules.add(rule);
     session.experimental().extraOptimizations_$eq(Plans.seq(rules));
     return rule;
+  }
+
+  /** As Kept.of. */
+  public Object kept(String number) {
+    return Kept.of(number);
   }
 
   /** How many snapshots of indexes the JVM keeps. */

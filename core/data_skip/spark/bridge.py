@@ -18,7 +18,8 @@ import xxhash
 from data_skip.ask_spark import Bisection, Claims
 from data_skip.data_types import INTEGRAL
 from data_skip.expression import Call, Expression, Literal, Source, decode, decode_value
-from data_skip.spark.python_code import with_code
+from data_skip.spark.kept import Kept
+from data_skip.spark.python_code import PYTHON_FUNCTION, with_code
 
 _MOST_OPERANDS = 10  # of an AND or OR that are written out for people
 _ERROR, _ASKED = 3, 4  # what Evaluator.evaluate says of a value, besides false, true and NULL
@@ -29,7 +30,8 @@ class Scan:
     """A scan that Spark plans: its SkippingFileIndex in the JVM. It is the `ask_spark.Spark` of filters, which ask about its tree."""
 
     def __init__(self, java: Any = None, listing: Any = None, told: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """`told`: what is known of it already, else it is asked for. Of a Listing of the JVM, the scan is that which it lists."""
+        """`told`: what is known of it already, else it is asked for. listing: of the JVM, or by what it is
+        kept there; the scan is that which it lists."""
         self._java, self._listing, self._told = java, listing, told
         self._sql: dict[Source, str] = {}
         self._truths: dict[tuple[str, str, bytes], npt.NDArray[np.uint8]] = {}
@@ -47,14 +49,15 @@ class Scan:
     def java(self) -> Any:
         """The SkippingFileIndex."""
         if self._java is None:
-            self._java = self._listing.scan()
+            self._java = (self._listing.java if isinstance(self._listing, Kept) else self._listing).scan()
         return self._java
 
     @cached_property
     def description(self) -> dict[str, Any]:
         """format, options, schema, predicate, runtime_filters, reads, notes, and what is set of it: see SkippingFileIndex.java."""
-        found: dict[str, Any] = json.loads(self._told.get("description") or self.java.description())
-        return found | {"predicate": with_code(found["predicate"], found["python_modules"])}
+        text = self._told.get("description") or self.java.description()
+        found: dict[str, Any] = json.loads(text)
+        return found | {"predicate": with_code(found["predicate"], found["python_modules"])} if PYTHON_FUNCTION in text else found
 
     @cached_property
     def format(self) -> str:

@@ -23,7 +23,7 @@ from data_skip.spark.python_code import VOUCHED, with_code
 SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
-        ("", "Connection UserSettings Plans"),
+        ("", "Connection Kept UserSettings Plans"),
         ("plans", "SameColumns ScannedFiles SideCost Repeatable PoolThreads TimeLimit SmallSide"),
         ("trees", "Code TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),
@@ -32,7 +32,7 @@ SOURCES = tuple(
         ("files", "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing ChosenFiles ExplainedPath"),
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
-        ("files", "SessionSettings Description ScanTrees SkippingFileIndex"),
+        ("files", "HadoopSettings SessionSettings Description ScanTrees SkippingFileIndex"),
         ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Descent SkippingRule"),
         ("", "Shim"),
     )
@@ -61,6 +61,10 @@ class Jvm:
         self._callback = callback
         self._shim = shim(gateway)
         self._shim.calls(_callback_client(gateway), ",".join(libraries))
+
+    def kept(self, number: str) -> Any:
+        """What the JVM keeps under a number; None where it is nothing."""
+        return self._shim.kept(number)
 
     def install(self) -> None:
         """From now on the session's queries skip files."""

@@ -32,6 +32,7 @@ from data_skip.spark.installed import hidden, installed, is_elsewhere, is_of_lib
 from data_skip.spark.pickled import Names, names_of
 from data_skip.spark.workers import Worker, started_by, worker_of
 
+PYTHON_FUNCTION = "PythonUDF"  # in trees
 VOUCHED = "spark.data_skip.python.modules"
 _ROW_AT_A_TIME = 100  # Spark's PythonEvalType
 _VECTORS = {"pandas", "pyarrow"}  # which PySpark hands to others
@@ -58,7 +59,7 @@ def with_code(tree: Any, vouched: str) -> Any:
     if not isinstance(tree, dict):
         return tree
     parameters = tree.get("parameters", {})
-    if tree.get("name") == "PythonUDF" and "command" in parameters:
+    if tree.get("name") == PYTHON_FUNCTION and "command" in parameters:
         rest = {name: value for name, value in parameters.items() if name not in ("command", "executable", "variables")}
         types = " ".join([str(tree.get("type")), *_types(tree)])
         vectors, times, own = parameters["evalType"] != _ROW_AT_A_TIME, _TIMES.search(types), _OWN_TYPES.search(types)

@@ -3,6 +3,7 @@ package data_skip;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -137,6 +138,26 @@ public final class Listing {
   /** As ListedVersions.skip. */
   public String skip(String snapshot, byte[] versions) throws java.io.IOException {
     return Connection.text(versions(snapshot).skip(versions));
+  }
+
+  /**
+   * As `skip`, of several snapshots; each told as its id, a space, and the bits as a Connection.text. False where it cannot be done so, or a
+   * file has changed since it was listed: then nothing is skipped.
+   */
+  public boolean skipAll(String[] told) {
+    boolean done = true;
+    try {
+      for (int i = 0; i < told.length && done; i++) {
+        int end = told[i].lastIndexOf(' ');
+        if (end < 0) continue;
+        byte[] changed = versions(told[i].substring(0, end)).skip(Base64.getDecoder().decode(told[i].substring(end + 1)));
+        done = changed.length == 0;
+      }
+    } catch (Exception unknown) {
+      done = false;
+    }
+    if (!done) keepAll();
+    return done;
   }
 
   /** The value of a partition column in each directory, as TreeEncoder encodes literals: a JSON array. */

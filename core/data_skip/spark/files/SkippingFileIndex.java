@@ -37,6 +37,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private static final java.util.concurrent.atomic.AtomicLong COUNTER = new java.util.concurrent.atomic.AtomicLong();
 
   private static final String RUN = "run\n"; // Python's answer, before what that may save, and a line for each runtime filter
+  private static final String DECIDED = "decided"; // as above, before what is to be skipped of snapshots: a line each
 
   private final long number;
   private final FileIndex wrapped;
@@ -176,7 +177,14 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
    * alone differs where the same is planned again. In one text, since to answer anything by itself takes as long as most of what is decided.
    */
   public String told(Listing listing) {
+    return told(listing, null, true);
+  }
+
+  /** kept: its number, by which Python gets the listing. byCalls: what is to be skipped is not told in the answer. */
+  private String told(Listing listing, String kept, boolean byCalls) {
     Map which = new LinkedHashMap();
+    which.put("kept", kept);
+    which.put("by_calls", Boolean.valueOf(byCalls));
     which.put("execution_id", executionId());
     which.put("number", new Long(number));
     List roots = Description.roots(scan);
@@ -310,7 +318,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private scala.collection.immutable.Seq decided(ListedFiles all) {
     Listing listing = new Listing(this, session(), all);
     String said = asked(listing);
-    int without = "decided".equals(said) ? 0 : listing.countKept(); // by all but Python functions, of which nothing is known yet
+    int without = DECIDED.equals(said) ? 0 : listing.countKept(); // by all but Python functions, of which nothing is known yet
     while ("tasks".equals(said) || ("ask".equals(said) && PoolThreads.enter(asking.sessionState().conf()))) {
       if ("tasks".equals(said)) {
         listing.job().run(asking);
@@ -325,16 +333,29 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
       said = asked(listing);
     }
     if (said != null && said.startsWith(RUN)) return withRuntimeFilters(said.substring(RUN.length()).split("\n", -1)).decided(all);
-    if (!"decided".equals(said)) listing.keepAll();
+    if (!DECIDED.equals(said)) listing.keepAll();
     scala.collection.immutable.Seq kept = listing.kept();
     if (without > 0 && listing.countKept() >= without) trees.workers().gainedNothing();
     listing.forget(trees.withoutPlans());
     return kept;
   }
 
-  /** What Python says of a listing. What it is told waits for nothing if this thread has a connection to it; else it asks for it. */
+  /** What Python says of a listing, from which it has taken the files that need not be read. */
   private String asked(Listing listing) {
-    return (String) python.apply(Connection.answersAtOnce() ? "list\n" + told(listing) : "list", listing);
+    if (!Connection.answersAtOnce()) return (String) python.apply("list", listing); // it asks for what else would be told
+    String said = asked(listing, false);
+    if (said == null || !said.startsWith(DECIDED)) return said;
+    return listing.skipAll(said.substring(DECIDED.length()).split("\n")) ? DECIDED : asked(listing, true); // and tells of those that have changed
+  }
+
+  private String asked(Listing listing, boolean byCalls) {
+    String number = Kept.keep(listing);
+    String said = null;
+    try {
+      return said = (String) python.apply("list\n" + told(listing, number, byCalls), null);
+    } finally {
+      if (said == null) Kept.forget(number);
+    }
   }
 
   private SkippingFileIndex with(Expression predicate, List runtimeFilters, List notes) {

@@ -1,6 +1,7 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -63,10 +64,12 @@ public final class Descent {
 
   private Place place(LogicalPlan plan, LogicalPlan asks, Place parent, int side) {
     Place place = new Place(plan, asks, parent, side);
+    place.shape = plan.getClass().hashCode() + (plan.children().isEmpty() ? plan.output().size() : 0);
     for (int i = 0; i < plan.children().size(); i++) {
       Place child = place((LogicalPlan) plan.children().apply(i), (LogicalPlan) asks.children().apply(i), place, i);
       place.children.add(child);
       place.height = Math.max(place.height, child.height + 1);
+      place.shape = 31 * place.shape + child.shape;
     }
     scala.collection.Iterator expressions = plan.expressions().iterator();
     while (expressions.hasNext()) addSubqueries((Expression) expressions.next(), place);
@@ -138,20 +141,33 @@ public final class Descent {
     return parent instanceof Join || parent instanceof Sort || parent instanceof RepartitionOperation || Groups.of(parent);
   }
 
-  /** Leaves of what is given to equal plans what is given to all of them. */
+  /** Leaves of what is given to equal plans what is given to all of them. Of few it has to be found out whether they are. */
   private static void giveTheSame(List places) {
-    boolean given = false;
-    for (int i = 0; i < places.size(); i++) given = given || !((Place) places.get(i)).given.isEmpty();
-    if (!given || places.size() == 1) return;
-    Map equal = new HashMap();
-    for (int i = 0; i < places.size(); i++) {
-      Object plan = ((Place) places.get(i)).asks.canonicalized();
-      if (!equal.containsKey(plan)) equal.put(plan, new ArrayList());
-      ((List) equal.get(plan)).add(places.get(i));
+    java.util.Iterator alike = grouped(places, false).iterator();
+    while (alike.hasNext()) {
+      List some = (List) alike.next();
+      boolean given = false;
+      for (int i = 0; i < some.size(); i++) given = given || !((Place) some.get(i)).given.isEmpty();
+      if (given && some.size() > 1) giveGroupsTheSame(grouped(some, true));
     }
-    java.util.Iterator groups = equal.values().iterator();
-    while (groups.hasNext()) {
-      List group = (List) groups.next();
+  }
+
+  /** Lists of places: by their plans, or by the shapes of these. */
+  private static Collection grouped(List places, boolean byPlan) {
+    Map groups = new HashMap();
+    for (int i = 0; i < places.size(); i++) {
+      Place place = (Place) places.get(i);
+      Object key = byPlan ? (Object) place.asks.canonicalized() : new Integer(place.shape);
+      if (!groups.containsKey(key)) groups.put(key, new ArrayList());
+      ((List) groups.get(key)).add(place);
+    }
+    return groups.values();
+  }
+
+  private static void giveGroupsTheSame(Collection groups) {
+    java.util.Iterator each = groups.iterator();
+    while (each.hasNext()) {
+      List group = (List) each.next();
       for (int i = 1; i < group.size(); i++) meet((Place) group.get(0), (Place) group.get(i));
       for (int i = 1; i < group.size(); i++) meet((Place) group.get(i), (Place) group.get(0));
     }

@@ -137,9 +137,19 @@ public final class SkippingRule extends Rule {
     json.put("execution_id", Plans.executionId(left.asking));
     json.put("number", new Long(SkippingFileIndex.nextNumber()));
     json.put("roots", left.roots);
+    String number = Kept.keep(left);
+    json.put("kept", number);
     json.put("decide_seconds", new Double(UserSettings.decideSeconds(left.asking.sessionState().conf())));
-    Object said = python.apply("indexed\n" + Plans.json(json), left);
-    Indexed[] known = said == null ? new Indexed[0] : Indexed.of(said.toString());
+    String said = null;
+    try {
+      said = (String) python.apply("indexed\n" + Plans.json(json), null);
+    } finally {
+      if (said == null) Kept.forget(number);
+    }
+    if (said == null) return found;
+    int end = said.indexOf('\n');
+    Kept.forget(said.substring(0, end));
+    Indexed[] known = Indexed.of(said.substring(end + 1));
     for (int i = 0; i < known.length; i++) if (known[i] != null) found.put(((LogicalRelation) scans.get(i)).relation(), known[i]);
     return found;
   }
