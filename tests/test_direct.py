@@ -288,3 +288,14 @@ def test_workers_that_cannot_read(lake: Lake, monkeypatch: pytest.MonkeyPatch) -
     report = lake.table().create_index(ValueList("n"))
     assert (report.files_direct, report.files_collected) == (0, 1)
     assert "no pyarrow here" in report.why_by_spark
+
+
+@pytest.mark.parametrize("kind", [MinMax, Everything])
+def test_a_name_with_a_dot_leaves_other_columns_to_tasks(lake: Lake, monkeypatch: pytest.MonkeyPatch, kind: type[Index]) -> None:
+    """One such column had Spark read all of them, and the report say that it does not lie in the file as what it lies there as."""
+    for i in range(2):
+        lake.file(f"{i}.parquet", {"a.b": [float(i), None], "x": [i, 7], "a": [{"b": i}, None]})
+    report, _ = by_both(monkeypatch, lake.table(), kind("x"), kind("`a.b`"))
+    assert (report.files_direct, report.files_lifted, report.why_by_spark) == (2, 0, "there is a dot in the name of `a.b`")
+    report, _ = by_both(monkeypatch, lake.table(), kind("`a.b`"))
+    assert (report.files_direct, report.why_by_spark) == (0, "there is a dot in the name of `a.b`")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import deltalake
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
 import data_skip
-from data_skip import DataSkipError, DataSkipWarning, Hybrid, MinMax, Skipping, Suffix, ValueList
+from data_skip import DataSkipError, DataSkipWarning, Hybrid, Index, MinMax, Skipping, Suffix, ValueList, filters
 from geo_skip import GeoBox
 from log_skip import Formatted, register
 from tests.support import Lake, aged, settings_of
@@ -125,7 +127,8 @@ def test_workers_that_lack_the_package(spark: SparkSession, monkeypatch: pytest.
     bare.chmod(0o755)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare))
     session = spark.newSession()
-    with pytest.warns(DataSkipWarning, match=f"workers run {bare}, which lacks data_skip.*PYSPARK_PYTHON={sys.executable}"):
+    advice = f"PYSPARK_PYTHON={sys.executable} before .* os.environ after"
+    with pytest.warns(DataSkipWarning, match=f"workers run {bare}, which lacks data_skip.*{advice}"):
         data_skip.enable(session)
     data_skip.disable(session)
 
@@ -143,13 +146,22 @@ def test_a_join_that_is_not_run_first_says_why(lake: Lake) -> None:
     assert any("is not used: the other side: an RDD may give other rows each time: cache()" in note for note in scan.notes), scan.notes
 
 
-@pytest.mark.parametrize("key, value, says", [("decideSeconds", "soon", "is no time"), ("enabled", "maybe", "is neither true nor false")])
+@pytest.mark.parametrize(
+    "key, value, says",
+    [
+        ("decideSeconds", "soon", "=soon is no time"),
+        ("enabled", "maybe", "=maybe is neither true nor false"),
+        ("enable", "true", " is no setting; these are: spark.data_skip.enabled, "),
+    ],
+)
 def test_settings_that_cannot_be_read(lake: Lake, key: str, value: str, says: str) -> None:
     lake.file("a.parquet", {"x": [1]})
     lake.index(MinMax("x"))
     with settings_of(lake.spark, {f"spark.data_skip.{key}": value}):
         report = lake.check("x = 2", read=set())
-    assert any(f"spark.data_skip.{key}={value} {says}" in note for note in report.notes)
+    assert any(f"spark.data_skip.{key}{says}" in note for note in report.notes)
+    with settings_of(lake.spark, {"spark.data_skip.storage.allow_http": "false", "spark.data_skip.join.maxSeconds": "1"}):
+        assert not lake.check("x = 2", read=set()).notes
 
 
 def test_what_notebooks_show(places: Lake) -> None:
@@ -157,3 +169,73 @@ def test_what_notebooks_show(places: Lake) -> None:
     assert repr(table) == f"Table({table.name!r} at {table.root!r})"
     assert repr(table.describe()) == str(table.describe())
     assert repr(places.skipping.report()) == str(places.skipping.report())
+
+
+def test_a_name_that_is_none(places: Lake, skipping: Skipping) -> None:
+    with pytest.raises(DataSkipError, match=r"Path does not exist.*; nor has the catalog a table of that name"):
+        skipping.table("no_such_table")
+    with pytest.raises(DataSkipError, match=r"~ is a name like any other to Spark: give pathlib.Path\(...\).expanduser\(\)"):
+        skipping.table("~/no/such/folder")
+    with pytest.raises(DataSkipError, match=r"by its path, or by its name in the catalog, not by DataFrame\["):
+        skipping.table(places.spark.range(1))  # type: ignore[arg-type]
+
+
+def test_a_view_with_the_name_of_its_folder(places: Lake, skipping: Skipping, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = places.folder.name
+    places.view(name)
+    with pytest.raises(DataSkipError, match=f"or the folder of the files, as './{name}' if that is one"):
+        skipping.table(name)
+    asked: list[str] = []
+    monkeypatch.setattr(data_skip.session.Table, "open", lambda *given: asked.append(given[3]))
+    skipping.table(Path(name))  # below the folder in which the JVM runs, which is another one here
+    assert asked == [f"./{name}"]
+    places.spark.catalog.dropTempView(name)
+
+
+def test_a_session_that_was_stopped(places: Lake, skipping: Skipping, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = places.table()
+    monkeypatch.setattr("data_skip.spark.jvm.stopped", lambda _: True)
+    for ask in (table.describe, table.refresh, table.read, lambda: skipping.table("t"), lambda: data_skip.enable(places.spark)):
+        with pytest.raises(DataSkipError, match=r"was stopped; make another .*, data_skip.enable\(\) it, and ask that for its tables"):
+            ask()
+
+
+def test_a_column_with_a_space_in_its_name(lake: Lake) -> None:
+    """Of `Airport Name` Spark makes the column Airport, by the name Name: an index of another column, if there is one."""
+    lake.file("0.parquet", {"Airport": [1], "Airport Name": ["x"]})
+    for index in (MinMax("Airport Name"), Suffix("Airport Name"), MinMax("Airport + 1 AS next")):
+        with pytest.raises(DataSkipError, match=r"Spark takes the end of '.*' for a name .*; write a column of that name in backticks, `"):
+            lake.table().create_index(index)
+    lake.index(MinMax("Airport + 1"), Suffix("`Airport Name`", 1))
+
+
+def test_functions_that_nobody_registered(places: Lake) -> None:
+    for index in (Suffix("no_such_function(city)"), MinMax("no_such_function(city)")):
+        with pytest.raises(DataSkipError, match=r"Cannot resolve routine .*known after its register\(spark\), as log_skip's"):
+            places.table().create_index(index)
+
+
+class NoFields(Index):
+    pass
+
+
+class Misnamed(Index):
+    fields = {"longest": pa.int32()}
+
+    def collect(self, values: pa.Array) -> dict[str, int]:
+        return {"longst": pc.max(pc.utf8_length(values)).as_py()}
+
+
+def test_fields_of_an_index_of_ones_own(places: Lake) -> None:
+    with pytest.raises(DataSkipError, match=r"NoFields\(city\) cannot be built: its records have no fields; NoFields.fields names them"):
+        places.table().create_index(NoFields("city"))
+    report = places.table().create_index(Misnamed("city"))
+    assert report.unknown == {"Misnamed(city)": "a record has 'longst', and its fields are longest"}
+    with pytest.raises(TypeError, match=r"as @filters.on\('GreaterThan'\) above a function, not <function"):
+        filters.on(test_functions_that_nobody_registered)  # type: ignore[arg-type]
+
+
+def test_many_indexes_that_do_not_serve_a_predicate(places: Lake) -> None:
+    places.index(*(Suffix("city", 1 + i) for i in range(7)))
+    report = places.check("city LIKE '%c%'", read={"0.parquet", "1.parquet", "2.parquet"})
+    assert re.search(r"no filter of (Suffix\(city, length=\d\), ){3}Suffix\(city, length=\d\) and 3 others serves it", str(report))

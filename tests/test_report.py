@@ -187,3 +187,11 @@ def test_failing_filter_keeps_the_files_and_is_named(lake: Lake, monkeypatch: py
     scan = lake.query("SELECT * FROM numbers WHERE x > 35", errors=True).scans[0]
     assert scan.files_read == 6
     assert any("in_range" in error and "broken on purpose" in error for error in scan.errors)
+
+
+def test_a_long_clause_is_cut_where_it_is_shown_as_text(lake: Lake) -> None:
+    where = " OR ".join(f"x + {i} = 3" for i in range(50))
+    scan = lake.query(f"SELECT * FROM numbers WHERE {where}").scans[0]
+    (line,) = [line for line in str(scan).splitlines() if line.startswith("  clause ")]
+    assert len(scan.clause) > 2_000 and len(line) < 1_020 and line.endswith("...")
+    assert "x + 49" in scan.clause and "x + 49" in scan._repr_html_()

@@ -47,7 +47,8 @@ def test_what_is_known_of_stopped_sessions_is_forgotten(lake: Lake, monkeypatch:
     other = data_skip.enable(session)
     assert other.table(str(lake.folder)).files(where="x = 1") == []
     assert other.catalog._stores and other in data_skip.session._sessions.values()
-    monkeypatch.setattr(data_skip.session, "stopped", lambda known: known is session)
+    for module in (data_skip.session, data_skip.spark.jvm):
+        monkeypatch.setattr(module, "stopped", lambda known: known is session)
     assert data_skip.enable(lake.spark) is lake.skipping
     assert not other.catalog._stores and other not in data_skip.session._sessions.values()
     with pytest.raises(DataSkipError, match="was stopped; make another"):

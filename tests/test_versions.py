@@ -119,12 +119,15 @@ def test_a_row_without_a_part_of_its_key_is_refused(column: int) -> None:
         FileVersions.of(whole.set_column(column, field, pa.nulls(1, field.type)).to_batches(), 1)
 
 
-def test_what_the_jvm_cannot_map_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_jvm_cannot_map_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Before anything is written: each query would write it anew."""
     monkeypatch.setattr(keys_file, "_MOST_MAPPED", 24)
-    written(table([("a" * 12, 1, 1), ("b" * 12, 1, 1)]), np.ones(2, dtype=bool)).delete()
-    for keys in ([("a" * 12, 1, 1), ("b" * 13, 1, 1)], [(name, 1, 1) for name in "abc"]):
-        with pytest.raises(OSError, match="at most 24 are looked up"):
-            written(table(keys), np.ones(len(keys), dtype=bool))
+    written(table([("a" * 12, 1, 1), ("b" * 13, 1, 1)]), np.ones(2, dtype=bool)).delete()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for first in (0, 1):
+        with pytest.raises(OSError, match="3 file versions; at most 2 are looked up"):
+            KeysFile(3 - first, first)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_the_jvm_maps_more_than_two_billion_bytes(spark: SparkSession, tmp_path: Path) -> None:
@@ -139,6 +142,20 @@ def test_the_jvm_maps_more_than_two_billion_bytes(spark: SparkSession, tmp_path:
     assert (tmp_path / "keys").stat().st_size > 1 << 31
     last = mapped(spark, tmp_path / "keys")
     assert (last.size(count - 1), last.modificationTime(count - 1), last.uri(count - 1)) == (7, 8, "file:/lake/folder/last.parquet")
+
+
+def test_the_jvm_maps_paths_of_more_than_two_billion_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    """As of some twenty million files. The first buffer that the JVM takes ends within the second path here."""
+    paths = {(1 << 31) - 9: b"folder/second.parquet", (1 << 31) + 12: b"folder/third.parquet"}
+    end = max(paths) + len(paths[max(paths)])
+    with (tmp_path / "keys").open("wb") as file:
+        file.write(struct.pack("<13q", 3, 0, 0, *(1, 2, 3), *(4, 5, 6), 0, *paths, end) + b"\1\1\1")
+        for place, path in paths.items():
+            file.seek(8 * 13 + 3 + place)
+            file.write(path)
+    known = mapped(spark, tmp_path / "keys")
+    assert [known.uri(slot) for slot in (1, 2)] == [f"file:/lake/{path.decode()}" for path in paths.values()]
+    assert (known.size(2), known.modificationTime(2), known.isListed(2)) == (3, 6, True)
 
 
 def mapped(spark: SparkSession, file: Path, base: Any = None) -> Any:
@@ -187,6 +204,18 @@ def test_files_that_are_added_to_those_of_an_earlier_version(spark: SparkSession
             assert (known.slot(f"file:/lake/{path}", size, time), known.size(i), known.modificationTime(i)) == (i, size, time)
             assert known.uri(i) == f"file:/lake/{path}"
         assert known.slot("file:/lake/a/nothing", 1, 1) == -1
+
+
+def test_a_folder_whose_files_are_all_gone(spark: SparkSession) -> None:
+    """Those of other folders are not put together again, as where the files of the oldest day are deleted each day."""
+    keys = [(f"day={i // 10}/{i}", 1, i) for i in range(100)]
+    listed = np.ones(len(keys), dtype=bool)
+    earlier = written(table(keys), listed)
+    added = written(table([*keys, ("day=10/100", 1, 100)]), np.array([place >= 10 for place in range(101)]), 100)
+    base = mapped(spark, Path(earlier.name))
+    before, after = ([*mapped_one.byFolder()] for mapped_one in (base, mapped(spark, Path(added.name), base)))
+    assert [list(places) for places in after] == [list(range(10 * day, min(10 * day + 10, 101))) for day in range(1, 11)]
+    assert [places.equals(same) for places, same in zip(before[1:], after, strict=False)] == [True] * 9  # as of objects
 
 
 def drawn(random: Random, count: int) -> list[tuple[str, int, int]]:

@@ -16,6 +16,7 @@ from data_skip.expression import calls_python
 from data_skip.index import Index
 from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import usable
+from data_skip.spark.errors import SPARK_ERRORS
 from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition, another_reader
@@ -36,9 +37,13 @@ class Existing:
         self.definitions: Mapping[str, Definition] = snapshot.definitions if snapshot else {}
 
     def fitted(self, indexes: Sequence[Index], state: TableState) -> list[Index]:
-        """New indexes with what is left open chosen from a sample of the table. IndexExistsError for one that is there."""
+        """New indexes with what is left open chosen from a sample of the table. IndexExistsError for one that is there.
+
+        DataSkipError where that fails, and for a column whose name has spaces, and no backticks: Spark takes its end for another name.
+        """
         for index in indexes:
             self._refuse_twice(index)
+            self._refuse_named(index)
         sample = sample_of(state, self._jvm)
         return [fitted(index, sample) for index in indexes]
 
@@ -124,6 +129,16 @@ class Existing:
         for index in asked:
             if others := set(stored_columns(index, self.definitions)) - own:
                 raise IndexExistsError(f"{self.definitions[others.pop()]} was created meanwhile on {self._table}; nothing was written")
+
+    def _refuse_named(self, index: Index) -> None:
+        for sql in index.inputs:
+            try:
+                named = self._jvm.is_named(sql)
+            except SPARK_ERRORS:  # as `bind` says
+                continue
+            if named:
+                advice = f"write a column of that name in backticks, `{sql.strip()}`, and else leave the name out"
+                raise DataSkipError(f"{index}: Spark takes the end of {sql!r} for a name that is given to the rest; {advice}")
 
     def _refuse_twice(self, index: Index) -> None:
         if stored_columns(index, self.definitions):

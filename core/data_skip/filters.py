@@ -68,7 +68,12 @@ F = TypeVar("F", bound=FilterFunction)
 
 
 def on(*names: str) -> Callable[[F], F]:
-    """Marks a function as a filter of nodes with one of these Catalyst class names; with no name: of every node."""
+    """Marks a function as a filter of nodes with one of these Catalyst class names; with no name: of every node.
+
+    TypeError for what is no name, as the function itself, where `@filters.on` is written without its parentheses.
+    """
+    if odd := [name for name in names if not isinstance(name, str)]:
+        raise TypeError(f"filters.on takes names of nodes, as @filters.on('GreaterThan') above a function, not {odd[0]!r}")
 
     def mark(function: F) -> F:
         setattr(function, _MARK, names or (ANY,))

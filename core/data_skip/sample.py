@@ -63,7 +63,9 @@ class Sample:
 
 
 def _unread(what: str, error: Exception) -> DataSkipError:
-    return DataSkipError(f"no sample of {what} can be read: {str(error).strip().splitlines()[0]}")
+    from data_skip.spark.errors import not_understood
+
+    return DataSkipError(f"no sample of {what} can be read: {not_understood(error)}")
 
 
 def _decodable(found: pa.Table) -> pa.Table:

@@ -22,7 +22,7 @@ from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import decide
 from data_skip.planning.explain import later
 from data_skip.planning.report import QueryReport, ScanReport
-from data_skip.spark.jvm import Jvm, session_id, stopped
+from data_skip.spark.jvm import Jvm, refuse_stopped, session_id, stopped
 from data_skip.spark.object_stores import ObjectStores
 from data_skip.spark.settings import disabled
 from data_skip.spark.statements import Statements
@@ -44,15 +44,14 @@ def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
     with. DataSkipWarning where Spark's workers run a Python that lacks this package.
     """
     key = session_id(spark)
-    if stopped(spark):
-        raise DataSkipError("this SparkSession was stopped; make another with SparkSession.builder.getOrCreate()")
+    refuse_stopped(spark)
     with _sessions_lock:
         for other in [other for other, known in _sessions.items() if stopped(known.spark)]:
             _sessions.pop(other).forget()
         known = _sessions.get(key)
         if known is None:
             if python := python_without_data_skip(spark):
-                advice = f"set PYSPARK_PYTHON={sys.executable} before Spark starts"
+                advice = f"set PYSPARK_PYTHON={sys.executable} before Spark starts, or here by os.environ after spark.stop()"
                 message = f"Spark's workers run {python}, which lacks data_skip: no index of what has to be read can be made; {advice}"
                 warnings.warn(message, DataSkipWarning, stacklevel=2)
             known = _sessions[key] = Skipping(spark, index_root)
@@ -121,7 +120,13 @@ class Skipping:
         DataSkipError for what Spark cannot read, for what is no table of files (a view, a stream, another system's table), for several
         paths, for a format that is not supported, and, where no format is given, for the folder of a table of Delta, Iceberg or Hudi.
         """
-        return Table.open(self.spark, self.jvm, self.catalog, fspath(name), format, schema, dict(options or {}))
+        refuse_stopped(self.spark)
+        if not isinstance(name, (str, PathLike)):
+            raise DataSkipError(f"a table is named by its path, or by its name in the catalog, not by {name!r}")
+        path = fspath(name)
+        if isinstance(name, PathLike) and "/" not in path:
+            path = f"./{path}"  # of text, a table or view of the catalog may have that name
+        return Table.open(self.spark, self.jvm, self.catalog, path, format, schema, dict(options or {}))
 
     def read(self, path: str | PathLike[str], freshness: str = "snapshot", **reader: Any) -> DataFrame:
         """A table as a DataFrame: `table(path, **reader).read(freshness)`, by default of the files of its index, with nothing listed."""

@@ -45,7 +45,7 @@ from data_skip.planning.decide import decide, usable
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.pictured import boxes
 from data_skip.spark.errors import SPARK_ERRORS, first_line
-from data_skip.spark.jvm import Jvm, session_alone
+from data_skip.spark.jvm import Jvm, refuse_stopped, session_alone
 from data_skip.spark.settings import disabled
 from data_skip.store import FileKey, Places, Snapshot, StoreError
 from data_skip.store.delta import KEPT_HOURS, Order
@@ -110,6 +110,7 @@ class Table:
     def _state(self, alone: bool = False) -> TableState:
         """alone: as a session of its own reads it, in which nobody sets anything while it is indexed, nor registers functions."""
         spark = self._spark
+        refuse_stopped(spark)
         if alone:
             if self._source.in_catalog:
                 refresh_table(spark, self.name)  # what the user's session keeps of it
@@ -147,6 +148,7 @@ class Table:
         formats that infer them, with `mergeSchema`, and of Parquet with a `_common_metadata` or `_metadata` in its root. There `schema`
         tells them.
         """
+        refuse_stopped(self._spark)
         if freshness == "listing":
             return frame_of(self._spark, self._source)
         seconds = seconds_of(freshness)

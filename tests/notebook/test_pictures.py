@@ -135,7 +135,7 @@ def test_how_well_files_are_clustered(lake: Lake) -> None:
             ("u",),
             r"no index of squares tells the smallest and the largest u of a file: there are ranges of x, .*create_index\(MinMax\('u'\)\)",
         ),
-        (("p",), "but of partition columns"),
+        (("p",), "makes some of a column of the files"),
         (("x", "y", "s"), "a picture has two sides, not 'x', 'y', 's'"),
         ((3,), "a picture has two sides, not 3"),
     ],
@@ -247,6 +247,13 @@ def test_values_of_every_kind(type_: str, texts: tuple[str, ...], ends: list[tup
         page = drawing.files(Boxes("<t>", sides, np.arange(len(ends)), len(ends), read=np.arange(len(ends)) == 0))._repr_html_()
         assert "$odd$ &lt;name&gt;" in page and "read: 1 file" in page and "files of &lt;t&gt; are read" in page
         assert "<b>" not in page and "NaN" not in page and "nan" not in page
+
+
+def test_times_of_any_length_are_labelled_without_a_warning() -> None:
+    for days in np.geomspace(1e-10, 1e5, 60):
+        side = Side(Scale("t", "timestamp"), np.array([19_000.0]), np.array([19_000.0 + days]))
+        axis = drawing.files(Boxes("t", (side,), np.arange(1), 1)).axes[0].xaxis
+        assert 2 <= len(axis.get_major_locator()()) <= 14, days
 
 
 def test_matplotlib_is_loaded_once_a_picture_is_asked_for() -> None:

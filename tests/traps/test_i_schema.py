@@ -70,7 +70,7 @@ def test_i3_types_that_widen(lake: Lake, value: pa.Array, narrow: str, wide: str
     lake.index(MinMax("v"), ValueList("v"), format="parquet", schema=f"v {narrow}")
     lake.view(schema=f"v {wide}")
     report = lake.check(where, read=["a.parquet"])
-    assert any("collected with columns" in note for note in report.notes)
+    assert any("collected with columns v " in note and ", the query reads v " in note for note in report.notes), report.notes
     lake.view(schema=f"v {narrow}")
     lake.check("v > 2147483647" if narrow == "int" else "v > 1", read=[])
 

@@ -22,7 +22,7 @@ from data_skip.index import Index
 from data_skip.proofs.elements import indexed
 from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
-from data_skip.spark.errors import first_line
+from data_skip.spark.errors import first_line, not_understood
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.python_code import UNSURE, VOUCHED
 from data_skip.store.definition import Definition
@@ -61,7 +61,7 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
             tree = jvm.expression(selected)
             decoded = decode(tree) if tree is not None else None
         except PySparkException as error:
-            raise DataSkipError(f"{index}: Spark does not understand {sql!r}: {first_line(error)}") from error
+            raise DataSkipError(f"{index}: Spark does not understand {sql!r}: {not_understood(error)}") from error
         except RecursionError as error:
             raise DataSkipError(f"{index.kind} cannot be built: its expression is nested too deep; make it flatter") from error
         if tree is None or decoded is None:
@@ -90,7 +90,10 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
     if why := definition.why_none():  # which the store would say once all files were read
         raise DataSkipError(f"{index.kind} cannot be built: no definition may have {why[:_SHOWN]}")
     try:
-        return Binding(index, definition, _record_type(index, types))
+        record_type = _record_type(index, types)
+        if not record_type.num_fields:
+            raise DataSkipError(f"{index} cannot be built: its records have no fields; {index.kind}.fields names them, with their types")
+        return Binding(index, definition, record_type)
     except PySparkException as error:  # as of an interval of months and days
         raise DataSkipError(f"{index} cannot be built: {first_line(error)}") from error
 

@@ -21,7 +21,7 @@ from data_skip.building.binding import Binding
 from data_skip.building.collect import add, finish_records
 from data_skip.building.file_records import Found, Wanted, records_of
 from data_skip.building.lifting import Part, by_name_from_parquet, is_local, lifts, trees_of
-from data_skip.building.plain import is_plain, why_not
+from data_skip.building.plain import is_dotted, is_plain, why_not
 from data_skip.building.remote_files import NOWHERE, SCHEMES, RemoteFiles
 from data_skip.building.same_code import Code
 from data_skip.expression import Column
@@ -45,13 +45,16 @@ def wanted(bindings: Sequence[Binding], options: Iterable[str]) -> tuple[Wanted,
     given, why = list(options), ""
     definitions = {binding.index: binding.definition for binding in bindings}
     columns: dict[Index, tuple[Column, ...] | None] = {}
+    dotted = False
     for index, definition in definitions.items():
         trees = definition.bound_expressions
         plain = tuple(tree for tree in trees if isinstance(tree, Column) and is_plain(tree))
         reason = why_not(definition.reader, given) if len(plain) == len(trees) else f"{index} is over more than plain columns"
+        if named := [tree for tree in trees if isinstance(tree, Column) and is_dotted(tree)]:
+            dotted, reason = True, f"there is a dot in the name of {named[0]}"
         columns[index] = None if reason else plain
         why = why or (reason if definition.reader["format"] == "parquet" else "")
-    if all(lifts(index) and by_name_from_parquet(definition.reader) for index, definition in definitions.items()):
+    if not dotted and all(lifts(index) and by_name_from_parquet(definition.reader) for index, definition in definitions.items()):
         return Wanted(list(columns), list(columns.values()), trees_of(definitions)), ""
     plain_ones = [index for index in columns if columns[index] is not None]
     return Wanted(plain_ones, [columns[index] for index in plain_ones], {}), why

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from time import sleep
 from typing import Any
@@ -225,13 +226,17 @@ def _let_clocks_pass(keys: Sequence[FileKey], now: float) -> None:
     they were listed, so their time has come: after one tick of any clock, whoever writes them again gives them another. Stores that tell
     no more than seconds and are asked by HTTP refuse clocks that are farther apart than minutes.
     """
-    if any(abs(now - key.modification_time) <= _ZONES for key in keys):
-        sleep(_resolution(keys) / 1000)
+    ticks = {_tick(key) for key in keys if abs(now - key.modification_time) <= _ZONES}
+    if ticks:
+        sleep(max(ticks) / 1000)
 
 
-def _resolution(keys: Iterable[FileKey]) -> int:
-    """Of the clock that gave files their modification times, in milliseconds: a second where all are whole seconds."""
-    return 1000 if all(key.modification_time % 1000 == 0 for key in keys) else 10
+def _tick(key: FileKey) -> int:
+    """Of the clock that gave a file its modification time, in milliseconds: a second, perhaps, where that is a whole second.
+
+    Of each file by itself: folders of a table may lie on several file systems, as where old ones are mounted from elsewhere.
+    """
+    return 1000 if key.modification_time % 1000 == 0 else 10
 
 
 def _too_recent_files(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
@@ -239,9 +244,7 @@ def _too_recent_files(keys: Sequence[FileKey | None], now: float) -> set[FileKey
 
     A time far in the future is no sign of youth.
     """
-    files = {key for key in keys if key is not None}
-    resolution = _resolution(files)
-    return {key for key in files if now - resolution <= key.modification_time <= now + _HOUR}
+    return {key for key in keys if key is not None and now - _tick(key) <= key.modification_time <= now + _HOUR}
 
 
 def _rows(
@@ -280,7 +283,7 @@ def _record(file: Collected, index: int) -> Record:
 def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.Array, str]:
     """The records of an index as one column, those that do not fit their own fields as unknown ones; and why, "" where all fit."""
     try:
-        return pa.array(records, type_), ""
+        return pa.array(records, type_), _misnamed(records, {field.name for field in type_})
     except _CONVERSION_ERRORS:
         fitting: list[Record | None] = []
         why = ""
@@ -291,3 +294,11 @@ def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.
                 why = why or f"a record does not fit its fields: {error}"
                 fitting.append({})
         return pa.array(fitting, type_), why
+
+
+def _misnamed(records: Iterable[Record | None], fields: AbstractSet[str]) -> str:
+    """What records hold that is no field, where they lack fields; "" where there is none."""
+    for record in records:
+        if record and not fields >= record.keys() and not record.keys() >= fields:
+            return f"a record has {', '.join(map(repr, sorted(record.keys() - fields)))}, and its fields are {', '.join(sorted(fields))}"
+    return ""

@@ -45,8 +45,15 @@ class NotPlain(Exception):
 
 
 def is_plain(expression: Expression) -> bool:
-    """Whether it is a column, or a field of structs, of a type that may be read so."""
-    return isinstance(expression, Column) and not expression.partition and (expression.type in _TYPES or is_decimal(expression.type))
+    """Whether it is a column, or a field of structs, of a type that may be read so, and of a name that pyarrow takes for no other's."""
+    if not isinstance(expression, Column) or expression.partition or is_dotted(expression):
+        return False
+    return expression.type in _TYPES or is_decimal(expression.type)
+
+
+def is_dotted(column: Column) -> bool:
+    """Whether there is a dot in its name: pyarrow names a field of a struct by its path, with dots."""
+    return any("." in part for part in column.path)
 
 
 def why_not(reader: Mapping[str, Any], options: Iterable[str]) -> str:
@@ -70,7 +77,7 @@ def why_not_in(footer: Footer, columns: Iterable[Column]) -> str:
         return "its row groups do not add up"
     for column in columns:
         if (place := footer.place(column)) is None:
-            return f"column {column} does not lie in it as {column.type}"
+            return f"column {column} is not known to lie in it as {column.type}"
         for group in groups:
             if why := _why_not_chunk(group.column(place), group.num_rows, metadata.created_by):
                 return f"column {column} {why}"

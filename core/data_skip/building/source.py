@@ -133,8 +133,16 @@ def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
             reader = reader.schema(source.schema)
         return reader.load(source.name)
     except SPARK_ERRORS as error:
-        hint = "" if source.format or _NO_FORMAT.search(str(error)) else "; give format=... if its files are not Parquet"
-        raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{hint}") from error
+        raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{_hint(source, str(error))}") from error
+
+
+def _hint(source: TableSource, error: str) -> str:
+    """What may help where Spark cannot read a table."""
+    if "PATH_NOT_FOUND" in error:
+        if source.name.startswith("~"):
+            return "; ~ is a name like any other to Spark: give pathlib.Path(...).expanduser()"
+        return "" if "/" in source.name else "; nor has the catalog a table of that name"
+    return "" if source.format or _NO_FORMAT.search(error) else "; give format=... if its files are not Parquet"
 
 
 def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:
@@ -253,7 +261,9 @@ def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:
     scan = jvm.scan(frame)
     if scan is None:
         what = "is no table of files that Spark reads by itself (but a view, a stream, or another system's)"
-        raise DataSkipError(f"{source.name!r} {what}; give the folder of the files")
+        advice = "give a table that it reads, or the folder of the files"
+        folder = f", as './{source.name}' if that is one" if source.in_catalog else ""  # a view may have the name of its folder
+        raise DataSkipError(f"{source.name!r} {what}; {advice}{folder}")
     roots = set(scan.roots[:1] if source.in_catalog else scan.roots)
     if len(roots) != 1:
         raise DataSkipError(f"{source.name!r} stands for {len(roots)} paths; an index belongs to one root folder: give that")

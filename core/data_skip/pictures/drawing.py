@@ -207,7 +207,7 @@ def _label(axis: Any, scale: Scale) -> None:
         if axis.axis_name == "x" and len(places) > 4:
             axis.set_tick_params(rotation=20)
     elif scale.is_time:
-        locator: Any = dates.AutoDateLocator(maxticks=8)  # type: ignore[no-untyped-call]
+        locator: Any = dates.AutoDateLocator()  # type: ignore[no-untyped-call]
         axis.set_major_locator(locator)
         axis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
         axis.get_offset_text().set_color(_INK)

@@ -113,7 +113,7 @@ def _names(table: str, offered: Sequence[_Offered], asked: Sequence[str], used: 
         by_name = {name.casefold(): name for name in reversed(known)}
         for name in asked:
             if _name(name).casefold() not in by_name:
-                advice = f"there are ranges of {', '.join(known)}; create_index(MinMax({name!r})) makes some, but of partition columns"
+                advice = f"there are ranges of {', '.join(known)}; create_index(MinMax({name!r})) makes some of a column of the files"
                 raise DataSkipError(f"no index of {table} tells the smallest and the largest {name} of a file: {advice}")
         return list(dict.fromkeys(by_name[_name(name).casefold()] for name in asked))
     pair = next((one.names for one in (*used, *([] if used else offered)) if len(one.names) == 2), None)

@@ -32,6 +32,7 @@ _SUGGESTED: dict[str, dict[str, int]] = {
     "Suffix": {"length": 1000},
 }
 _MOST_SUGGESTED = 3
+_MOST_NAMED = 4  # indexes that do not serve a predicate
 _POOR = 0.5  # share of the files in whose range a value lies
 
 
@@ -48,8 +49,9 @@ def why_no_clause(node: Expression, indexes: Indexes, knowledge: Knowledge | Non
     if not columns:
         return _BY_SPARK
     missing = columns - _columns(tree for index in indexes.bound for tree in index.expressions)
-    others = ", ".join(str(index) for index in indexes.bound if columns & _columns(index.expressions))
-    reason = f"no index on {_listed(missing)}" if missing else f"no filter of {others} serves it"
+    others = [str(index) for index in indexes.bound if columns & _columns(index.expressions)]
+    named = ", ".join(others[:_MOST_NAMED]) + (f" and {more} others" if (more := len(others) - _MOST_NAMED) > 0 else "")
+    reason = f"no index on {_listed(missing)}" if missing else f"no filter of {named} serves it"
     if (what := _unsure(node)) and any(calls_python(index.expressions) for index in indexes.bound):
         return f"{reason}: it is by {what}, and no index over that is believed; see {VOUCHED} in docs/predicates.md"
     if knowledge is None or name_of(node) == "IsNotNull":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KEPT_REPORTS = 100
 OUTSIDE = "(outside of a query)"
+_CLAUSE = 1_000  # characters of a clause that are shown as text: of a raw log's it is some thousand
 
 
 @dataclass
@@ -79,7 +80,7 @@ class ScanReport:
             f"  bytes    {human(self.bytes_read)} read of {human(self.bytes_total)}, {human(self.bytes_skipped)} skipped",
             f"  rows     {self.rows_kept:,} in files read of {self.rows_known:,} in files with a record"
             + (f"; scanning factor psi = {self.scanning_factor:.2g}" if self.rows_known else ""),
-            f"  clause   {one_line(self.clause) or '(none: every file is read)'}",
+            f"  clause   {shorten(self.clause, _CLAUSE) or '(none: every file is read)'}",
         ]
         if self.predicates:
             width = max(len(shorten(p.predicate)) for p in self.predicates)

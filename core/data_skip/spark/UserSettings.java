@@ -16,6 +16,8 @@ public final class UserSettings {
   private static final String CONTRACT = "listing|snapshot|bounded\\([0-9]{1,9}(\\.[0-9]{1,9})?\\)";
   private static final String MAX_BYTES = "spark.data_skip.join.maxBytes";
   private static final String MODULES = "spark.data_skip.python.modules";
+  private static final String PREFIX = "spark.data_skip.";
+  private static final String STORAGE = "spark.data_skip.storage.";
   private static final String[][] SIZES = {{"spark.data_skip.join.leastBytes", "4m"}, {"spark.data_skip.records.maxBytes", "1g"}};
   private static final String[][] TIMES = {
     {"spark.data_skip.python.maxSeconds", "5"}, {"spark.data_skip.decideSeconds", "10"}, {"spark.data_skip.join.maxSeconds", "1"},
@@ -122,7 +124,7 @@ public final class UserSettings {
     }
   }
 
-  /** What is set, and cannot be read: for people. */
+  /** What is set, and cannot be read, or is no setting: for people. */
   public static List unreadable(SQLConf conf) {
     List notes = new ArrayList();
     String enabled = read(conf, ENABLED, "true").toLowerCase(Locale.ROOT);
@@ -135,7 +137,21 @@ public final class UserSettings {
       String text = read(conf, TIMES[i][0], TIMES[i][1]);
       if (seconds(text) == null) notes.add(TIMES[i][0] + "=" + text + " is no time, as 10 or 10s are: it counts as " + TIMES[i][1]);
     }
+    List known = known();
+    Object[] keys = conf.settings().keySet().toArray();
+    for (int i = 0; i < keys.length; i++) {
+      String key = (String) keys[i];
+      if (!key.startsWith(PREFIX) || key.startsWith(STORAGE) || known.contains(key)) continue;
+      notes.add(key + " is no setting; these are: " + String.join(", ", known) + ", " + STORAGE + "*");
+    }
     return notes;
+  }
+
+  private static List known() {
+    List known = new ArrayList(Arrays.asList(new String[] {ENABLED, FRESHNESS, MAX_BYTES, MODULES}));
+    for (int i = 0; i < SIZES.length; i++) known.add(SIZES[i][0]);
+    for (int i = 0; i < TIMES.length; i++) known.add(TIMES[i][0]);
+    return known;
   }
 
   private static String read(SQLConf conf, String key, String unset) {

@@ -19,9 +19,15 @@ def first_line(error: Exception | str) -> str:
     if lines[0].endswith(_OF_A_TASK):
         return next((line for line in lines[1:] if line and not line.startswith(" ")), lines[0])
     if not lines[0].startswith(_IN_A_WORKER):
-        return lines[0]
+        return lines[0].removesuffix(";")  # which a plan follows
     stack = max(i for i, line in enumerate(lines) if i == 0 or line.startswith(" "))
     return lines[min(stack + 1, len(lines) - 1)]
+
+
+def not_understood(error: Exception) -> str:
+    """What Spark says of an expression that it does not understand, and what may help."""
+    line = first_line(error)
+    return f"{line}; a package's functions are known after its register(spark), as log_skip's" if "UNRESOLVED_ROUTINE" in line else line
 
 
 def is_cancelled(error: Exception) -> bool:

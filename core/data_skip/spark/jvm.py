@@ -164,6 +164,11 @@ class Jvm:
         """
         return str(self._shim.whyNotEvaluated(self._session, sql))
 
+    def is_named(self, sql: str) -> bool:
+        """Whether the text of an expression gives it a name, as `Airport Name` does. Spark's error for a text that is no expression."""
+        parsed = self._session.sessionState().sqlParser().parseExpression(sql)
+        return str(parsed.getClass().getSimpleName()) == "Alias"
+
     def restricted(
         self, frame: DataFrame, listing: Any, malformed: str | None = None, number: str | None = None, part: int | None = None
     ) -> DataFrame:
@@ -221,6 +226,13 @@ def session_alone(spark: SparkSession) -> SparkSession:
 def stopped(spark: SparkSession) -> bool:
     """Whether the session's JVM side is gone."""
     return spark.sparkContext._jsc is None
+
+
+def refuse_stopped(spark: SparkSession) -> None:
+    """DataSkipError for a session whose JVM side is gone."""
+    if stopped(spark):
+        advice = "data_skip.enable() it, and ask that for its tables"
+        raise DataSkipError(f"this SparkSession was stopped; make another with SparkSession.builder.getOrCreate(), {advice}")
 
 
 def load_plugin(gateway: Any, package: str, sources: tuple[str, ...]) -> Any:

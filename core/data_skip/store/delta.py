@@ -62,6 +62,7 @@ from data_skip.store.layout import (
 from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, take_back
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
+from data_skip.store.parts import joined
 from data_skip.store.snapshot import Snapshot
 
 RowsOn = Callable[[Snapshot | None], pa.Table | None]
@@ -353,7 +354,6 @@ class DeltaStore(DeltaReader):
         if commit.is_done_before(snapshot.version):
             return
         kept = [name for name in snapshot.definitions if name not in dropped]
-        files = snapshot.files
         # Without an index, nobody knows how the rows were read that `row_count` counts. Which files are gone says this very version: one
         # that was gone before may be back since, and its generation begins anew once its row is dropped.
         live = snapshot.listed | bool(dropped) if kept else np.zeros(snapshot.count, dtype=bool)
@@ -362,13 +362,13 @@ class DeltaStore(DeltaReader):
         if order is not None and order[0] in records:
             chosen = chosen.take(pc.sort_indices(pc.struct_field(records[order[0]], order[1]).take(chosen)))
         fields = [snapshot.fields[name].with_type(records[name].type) for name in kept]
-        base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
-        arrays = [pa.array(values, field.type) for values, field in zip(base, KEYS, strict=True)]
+        arrays = [joined(snapshot.keys[field.name]) for field in KEYS]
         further = (snapshot.row_counts, snapshot.generations, snapshot.recorded)
         about = [*BASE][len(KEYS) :] if snapshot.is_listing else [BASE.field("row_count")]  # what was no listing is none by being rewritten
         arrays += [pa.array(values, field.type, from_pandas=True) for values, field in zip(further, about, strict=False)]
         arrays += [records[name] for name in kept]
-        table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*KEYS, *about, *fields]))
+        keys = [field.with_type(array.type) for field, array in zip(KEYS, arrays, strict=False)]
+        table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*keys, *about, *fields]))
         self._write(snapshot, table, commit, mode="overwrite", schema_mode="overwrite")
 
     def _write(self, snapshot: Snapshot, table: pa.Table, commit: Commit, **mode: Any) -> None:

@@ -7,12 +7,15 @@ where it is listed; the new paths, in UTF-8. KnownFiles.java maps it.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import tempfile
 import weakref
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from tempfile import NamedTemporaryFile
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,33 +25,31 @@ import pyarrow as pa
 from data_skip.store.versions import KEYS, text_of
 
 _LONGS = 24  # bytes before the first size
-_MOST_MAPPED = (1 << 31) - 1  # bytes that the JVM takes as one buffer
+_MOST_MAPPED = (1 << 31) - 1  # bytes that the JVM takes as one buffer: of paths it takes several
 _WAITING = 3  # parts that are read and not written yet
+_PREFIX = "data-skip-keys-"
 
 
 class KeysFile:
     """Such a file, while it is written, part by part; it is gone with this object, which what has mapped it survives."""
 
     def __init__(self, count: int, first: int = 0) -> None:
-        """count: of the new ones. first: how many are mapped before. OSError where no file can be made."""
+        """count: of the new ones. first: how many are mapped before. OSError where no file can be made, and for more than the JVM maps."""
+        if 8 * (first + count + 1) > _MOST_MAPPED:
+            raise OSError(f"it has {first + count:,} file versions; at most {_MOST_MAPPED // 8 - 1:,} are looked up")
         self._count, self._first = count, first
         self._at = self._end = 0
-        self._file = NamedTemporaryFile(prefix="data-skip-", buffering=0, delete=False)  # noqa: SIM115
+        self._file = _made()
         self.name = self._file.name
         self._deleted = weakref.finalize(self, _delete, self.name)
         self._writer = ThreadPoolExecutor(1)
         self._waiting: deque[Future[None]] = deque()
 
     def add(self, keys: pa.RecordBatch) -> None:
-        """The next ones. They are written beside, which takes as long as to read others. OSError for more than the JVM maps."""
+        """The next ones. They are written beside, which takes as long as to read others. OSError where there is no room."""
         starts, text = text_of(keys["path"])
         begin, at = self._end, self._at
         self._end, self._at = begin + len(text), at + len(keys)
-        if max(8 * (self._first + self._count + 1), self._end) > _MOST_MAPPED:
-            raise OSError(
-                f"it has {self._first + self._count:,} file versions, whose paths have {self._end:,} bytes; at most {_MOST_MAPPED:,} are"
-                " looked up"
-            )
         sizes, times = (keys[name].to_numpy() for name in KEYS[1:])
         longs = [(_LONGS + 8 * (part * self._count + at), values) for part, values in enumerate((sizes, times, starts[:-1] + begin))]
         self._waiting.append(self._writer.submit(self._put, [*longs, (self._paths + begin, text)]))
@@ -99,6 +100,26 @@ class KeysFile:
             self._file.seek(place)
             while left:
                 left = left[self._file.write(left) :]
+
+
+def _made() -> Any:
+    """A new file, with a lock on it as long as this process lives."""
+    _delete_left_behind(tempfile.gettempdir())
+    while True:
+        file = tempfile.NamedTemporaryFile(prefix=_PREFIX, buffering=0, delete=False)  # noqa: SIM115
+        with suppress(OSError):  # as where files have no locks: then nobody deletes any
+            fcntl.flock(file, fcntl.LOCK_SH)
+        if os.path.exists(file.name):  # else another process took it for left behind before
+            return file
+
+
+@cache
+def _delete_left_behind(folder: str) -> None:
+    """Deletes, once a process, such files of processes that were killed: nobody has a lock on them."""
+    for path in Path(folder).glob(f"{_PREFIX}*"):
+        with suppress(OSError), path.open("rb") as file:  # as those of another user; and those that are locked
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
 
 
 def _delete(name: str) -> None:

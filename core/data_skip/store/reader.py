@@ -264,6 +264,15 @@ def _described(schema: Any, path: tuple[str, ...]) -> list[Any]:
     return [schema, *identities]
 
 
+def _shown(columns: Iterable[Sequence[Any]]) -> str:
+    """Columns with their types, and what else chooses their values, for people."""
+    texts = []
+    for name, type_, *others in columns:
+        named = name if isinstance(name, str) else ".".join(name)
+        texts.append([named, type_ if isinstance(type_, str) else json.dumps(type_), *(other for other in others if other is not None)])
+    return ", ".join(" ".join(map(str, text)) for text in texts)
+
+
 def _have_default(schema: Any, paths: Iterable[tuple[str, ...]]) -> bool:
     """Whether files may lack a column that has a default: that is SQL, which Spark evaluates by the settings of the query."""
     described = (_described(schema, path) for path in paths)
@@ -291,8 +300,8 @@ def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:
             [column for column in one["columns"] if column not in other["columns"]]
             for one, other in ((collected, query), (query, collected))
         )
-        what = "columns in another order" if not old and not new else f"columns {old}"
-        return f"collected with {what}, the query reads {new or query['columns']}"
+        what = f"columns {_shown(old)}" if old or new else "columns in another order"
+        return f"collected with {what}, the query reads {_shown(new or query['columns'])}"
     for part, unset in (("options", "(unset)"), ("session", _DEFAULT)):
         old, new = collected[part], query[part]
         for key in sorted(old.keys() | new.keys()):

@@ -26,9 +26,9 @@ public final class Folders {
     byte[] path(int slot);
 
     /** Where a path begins among those that lie in one file with it; of `count()` where the last one ends. */
-    int start(int slot);
+    long start(int slot);
 
-    byte[] bytes(int start, int end);
+    byte[] bytes(long start, long end);
   }
 
   public Folders(Versions known) {
@@ -37,11 +37,17 @@ public final class Folders {
 
   /** Those of an earlier version, as far as its files are listed in `known`; null where it takes a look at all to tell what they are. */
   public static Folders of(int[][] before, Versions earlier, Versions known) {
-    for (int slot = 0; slot < earlier.count(); slot++) if (known.isListed(slot) && !earlier.isListed(slot)) return null;
+    boolean anyEmpty = false;
+    for (int slot = 0; slot < earlier.count(); slot++) {
+      if (!known.isListed(slot)) continue;
+      if (!earlier.isListed(slot)) return null;
+      anyEmpty |= known.size(slot) == 0;
+    }
     Folders result = new Folders(known);
     for (int i = 0; i < before.length; i++) {
       int[] listed = listed(before[i], known);
-      if (listed.length == 0) return null; // an empty file may stand for it, or another one
+      if (listed.length == 0 && anyEmpty) return null; // an empty file may stand for it, or another one
+      if (listed.length == 0) continue;
       byte[] path = known.path(listed[0]);
       ByteBuffer folder = ByteBuffer.wrap(Arrays.copyOf(path, end(path, 0, path.length)));
       if (known.size(listed[0]) == 0) result.empty.put(folder, new Integer(listed[0]));
@@ -65,8 +71,8 @@ public final class Folders {
     IntBuffer inside = null;
     byte[] folder = null; // of the last file
     byte[] block = new byte[0];
-    int blockStart = 0;
-    int blockEnd = 0;
+    long blockStart = 0;
+    long blockEnd = 0;
     for (int slot = first; slot < own.count(); slot++) {
       if (!known.isListed(slot)) continue;
       if (own.start(slot + 1) > blockEnd) {
@@ -74,8 +80,8 @@ public final class Folders {
         blockEnd = Math.max(own.start(slot + 1), Math.min(blockStart + BLOCK, own.start(own.count())));
         block = own.bytes(blockStart, blockEnd);
       }
-      int start = own.start(slot) - blockStart;
-      int end = end(block, start, own.start(slot + 1) - blockStart);
+      int start = (int) (own.start(slot) - blockStart);
+      int end = end(block, start, (int) (own.start(slot + 1) - blockStart));
       if (known.size(slot) == 0) {
         empty.putIfAbsent(ByteBuffer.wrap(Arrays.copyOfRange(block, start, end)), new Integer(slot));
         continue;

@@ -29,6 +29,7 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 public final class KnownFiles implements Folders.Versions {
   private static final int KEPT = 16;
   private static final int FEW = 10000; // files: what is said of them takes less than asking for it
+  private static final int STEP = 1 << 30; // bytes of paths, from one buffer's start to the next one's
   private static final Map SNAPSHOTS = Collections.synchronizedMap(new Recent(KEPT));
 
   private static final int MOST_QUERIES = 4096; // that run at once
@@ -45,7 +46,7 @@ public final class KnownFiles implements Folders.Versions {
   private final ByteBuffer times;
   private final ByteBuffer starts; // of each path, and the end of the last
   private final ByteBuffer listed; // of all
-  private final ByteBuffer paths;
+  private final ByteBuffer[] paths; // each as much as fits into one: a path lies in that in which it begins
   private int[] table; // places here, each plus one, by the hash of the file version; made when one is looked up
   private volatile int[][] folders; // as byFolder gives them
 
@@ -78,7 +79,12 @@ public final class KnownFiles implements Folders.Versions {
       times = mapped(channel, 24 + longs, longs);
       starts = mapped(channel, 24 + 2 * longs, longs + 8);
       listed = mapped(channel, 32 + 3 * longs, count);
-      paths = mapped(channel, 32 + 3 * longs + count, starts.getLong(8 * own));
+      long end = starts.getLong(8 * own);
+      paths = new ByteBuffer[Math.toIntExact(end / STEP) + 1];
+      for (int i = 0; i < paths.length; i++) {
+        long start = (long) STEP * i;
+        paths[i] = mapped(channel, 32 + 3 * longs + count + start, Math.min(end - start, Integer.MAX_VALUE));
+      }
     } finally {
       channel.close();
     }
@@ -94,7 +100,7 @@ public final class KnownFiles implements Folders.Versions {
     }
   }
 
-  /** Of two billion bytes at most, each: Python hands over no more. */
+  /** Of two billion bytes at most, each: Python hands over no more file versions. */
   private static ByteBuffer mapped(FileChannel channel, long start, long length) throws IOException {
     return channel.map(FileChannel.MapMode.READ_ONLY, start, length).order(ByteOrder.LITTLE_ENDIAN);
   }
@@ -239,17 +245,17 @@ public final class KnownFiles implements Folders.Versions {
     return Murmur3_x86_32.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET, path.length, seed);
   }
 
-  public int start(int slot) {
-    return (int) starts.getLong(8 * (slot - first));
+  public long start(int slot) {
+    return starts.getLong(8 * (slot - first));
   }
 
   public byte[] path(int slot) {
     return slot < first ? base.path(slot) : bytes(start(slot), start(slot + 1));
   }
 
-  public byte[] bytes(int start, int end) {
-    byte[] found = new byte[end - start];
-    paths.get(start, found); // by position: any thread may ask
+  public byte[] bytes(long start, long end) {
+    byte[] found = new byte[(int) (end - start)];
+    paths[(int) (start / STEP)].get((int) (start % STEP), found); // by position: any thread may ask
     return found;
   }
 }
