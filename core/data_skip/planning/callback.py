@@ -84,7 +84,8 @@ class Callback:
                 return _why_not_followed(json.loads(told), catalog, self._refresh)
             if what == "list":
                 return self._decide(java, told or str(java.scan().told(java)), catalog)
-            return f"{gone()}\n{self._look(json.loads(told), catalog)}"
+            looked = self._look(json.loads(told), catalog)  # where that fails, nobody hears of what is gone
+            return f"{gone()}\n{looked}"
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:
@@ -141,9 +142,9 @@ class Callback:
     def _look(self, told: Mapping[str, Any], catalog: Catalog) -> str:
         """Which scans of a query have an index. What a report tells of those that stay as they are is found once somebody looks at it."""
         until = perf_counter() + told["decide_seconds"] / 2
+        known = {roots: _indexed(roots, catalog, until) for roots in set(map(tuple, told["roots"]))}  # a query reads some tables many times
         left = Kept(told["kept"], self._kept)
         self.reports.add(told["execution_id"], told["number"], lambda: _of_left(left, catalog))
-        known = {roots: _indexed(roots, catalog, until) for roots in set(map(tuple, told["roots"]))}  # a query reads some tables many times
         return json.dumps([known[tuple(roots)] for roots in told["roots"]])
 
     class Java:
