@@ -76,9 +76,10 @@ public final class KnownFiles implements Folders.Versions {
       long longs = 8L * own;
       sizes = mapped(channel, 24, longs);
       times = mapped(channel, 24 + longs, longs);
-      starts = mapped(channel, 24 + 2 * longs, longs + 8);
-      listed = mapped(channel, 32 + 3 * longs, count);
-      paths = mapped(channel, 32 + 3 * longs + count, starts.getLong(8 * own));
+      long begins = 4L * (own + 1);
+      starts = mapped(channel, 24 + 2 * longs, begins);
+      listed = mapped(channel, 24 + 2 * longs + begins, count);
+      paths = mapped(channel, 24 + 2 * longs + begins + count, starts.getInt(4 * own));
     } finally {
       channel.close();
     }
@@ -240,7 +241,7 @@ public final class KnownFiles implements Folders.Versions {
   }
 
   public int start(int slot) {
-    return (int) starts.getLong(8 * (slot - first));
+    return starts.getInt(4 * (slot - first));
   }
 
   public byte[] path(int slot) {
