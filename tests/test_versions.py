@@ -38,10 +38,12 @@ def table(keys: list[tuple[str, int, int]], chunks: int = 1) -> pa.Table:
     return pa.concat_tables([whole.slice(start, size) for start in range(0, len(keys), size)]) if keys else whole
 
 
-@given(st.lists(KEY, max_size=30), st.integers(1, 4))
-def test_rows_of_one_version_are_found(keys: list[tuple[str, int, int]], chunks: int) -> None:
+@given(st.lists(KEY, max_size=30), st.integers(1, 4), st.booleans())
+def test_rows_of_one_version_are_found(keys: list[tuple[str, int, int]], chunks: int, alike: bool) -> None:
+    """alike: whether all sizes and times are mixed to the same number."""
     whole = table(keys, chunks)
-    found, places = distinct(whole, mixed_of(whole["size"].to_numpy(), whole["modification_time"].to_numpy()))
+    mixed = mixed_of(whole["size"].to_numpy(), whole["modification_time"].to_numpy())
+    found, places = distinct(whole, np.zeros_like(mixed) if alike else mixed)
     expected = list(dict.fromkeys(keys))
     assert [tuple(row.values()) for row in found.to_pylist()] == expected
     assert places is None if len(expected) == len(keys) else places.tolist() == [expected.index(key) for key in keys]
@@ -55,9 +57,10 @@ def test_what_the_jvm_maps_is_what_was_written(keys: list[tuple[str, int, int]],
     data = Path(file.name).read_bytes()
     (count,) = struct.unpack_from("<q", data)
     assert count == len(keys)
-    sizes, times, starts = np.split(np.frombuffer(data, "<i8", 3 * count + 1, 24), [count, 2 * count])
-    assert list(data[32 + 24 * count : 32 + 25 * count]) == listed.tolist()
-    text = data[32 + 25 * count :]
+    sizes, times = np.split(np.frombuffer(data, "<i8", 2 * count, 24), 2)
+    starts = np.frombuffer(data, "<i4", count + 1, 24 + 16 * count)
+    assert list(data[28 + 20 * count : 28 + 21 * count]) == listed.tolist()
+    text = data[28 + 21 * count :]
     paths = [text[start:end].decode() for start, end in pairwise(starts)]
     assert list(zip(paths, sizes.tolist(), times.tolist(), strict=True)) == keys
     assert starts[-1] == len(text)
@@ -129,12 +132,14 @@ def test_what_the_jvm_cannot_map_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_jvm_maps_more_than_two_billion_bytes(spark: SparkSession, tmp_path: Path) -> None:
     """As of some fifteen million files, of whose file only the last ones are written here: what is not takes no room."""
-    count, path = 88_000_000, b"folder/last.parquet"
+    count, path = 104_000_000, b"folder/last.parquet"
     with (tmp_path / "keys").open("wb") as file:
-        for place, value in {0: count, 16 + 8 * count: 7, 16 + 16 * count: 8, 24 + 24 * count: len(path)}.items():
+        for place, value in {0: count, 16 + 8 * count: 7, 16 + 16 * count: 8}.items():
             file.seek(place)
             file.write(struct.pack("<q", value))
-        file.seek(32 + 25 * count - 1)
+        file.seek(24 + 20 * count)
+        file.write(struct.pack("<i", len(path)))
+        file.seek(28 + 21 * count - 1)
         file.write(b"\1" + path)
     assert (tmp_path / "keys").stat().st_size > 1 << 31
     last = mapped(spark, tmp_path / "keys")
