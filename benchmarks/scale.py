@@ -132,7 +132,7 @@ def write(skipping: Skipping, folder: Path, files: int) -> None:
 def records_of(type_: pa.StructType, low: Any) -> pa.StructArray:
     """Those of files that hold ROWS values each, from these on."""
     none = np.zeros(len(low), dtype=int)
-    values = {"min": low, "max": low + ROWS - 1, "rows": np.full(len(low), ROWS)}
+    values = {"min": low, "max": low + ROWS - 1, "value_count": np.full(len(low), ROWS)}
     return pa.StructArray.from_arrays([pa.array(values.get(field.name, none), field.type) for field in type_], fields=list(type_))
 
 

@@ -38,26 +38,33 @@ def table(keys: list[tuple[str, int, int]], chunks: int = 1) -> pa.Table:
     return pa.concat_tables([whole.slice(start, size) for start in range(0, len(keys), size)]) if keys else whole
 
 
-@given(st.lists(KEY, max_size=30), st.integers(1, 4))
-def test_rows_of_one_version_are_found(keys: list[tuple[str, int, int]], chunks: int) -> None:
+@given(st.lists(KEY, max_size=30), st.integers(1, 4), st.booleans())
+def test_rows_of_one_version_are_found(keys: list[tuple[str, int, int]], chunks: int, alike: bool) -> None:
+    """alike: whether all sizes and times are mixed to the same number."""
     whole = table(keys, chunks)
-    found, places = distinct(whole, mixed_of(whole["size"].to_numpy(), whole["modification_time"].to_numpy()))
+    mixed = mixed_of(whole["size"].to_numpy(), whole["modification_time"].to_numpy())
+    found, places = distinct(whole, np.zeros_like(mixed) if alike else mixed)
     expected = list(dict.fromkeys(keys))
     assert [tuple(row.values()) for row in found.to_pylist()] == expected
     assert places is None if len(expected) == len(keys) else places.tolist() == [expected.index(key) for key in keys]
 
 
-@given(st.lists(KEY, max_size=30, unique=True), st.integers(1, 4), st.integers(0, 3))
-def test_what_the_jvm_maps_is_what_was_written(keys: list[tuple[str, int, int]], chunks: int, skipped: int) -> None:
+@given(st.lists(KEY, max_size=30, unique=True), st.integers(1, 4), st.integers(0, 3), st.booleans())
+def test_what_the_jvm_maps_is_what_was_written(keys: list[tuple[str, int, int]], chunks: int, skipped: int, long: bool) -> None:
+    """long: whether paths are taken for ones of more than two billion bytes."""
     keys, whole = keys[skipped:], table(keys, chunks).slice(skipped)
     listed = np.arange(len(keys)) % 2 == 0
-    file = written(whole, listed)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(keys_file, "_LONGER", 1 << 40 if long else 2)
+        file = written(whole, listed)
     data = Path(file.name).read_bytes()
-    (count,) = struct.unpack_from("<q", data)
-    assert count == len(keys)
-    sizes, times, starts = np.split(np.frombuffer(data, "<i8", 3 * count + 1, 24), [count, 2 * count])
-    assert list(data[32 + 24 * count : 32 + 25 * count]) == listed.tolist()
-    text = data[32 + 25 * count :]
+    count, width = struct.unpack_from("<q16xq", data)
+    assert count == len(keys) and (width == 4 or long)
+    sizes, times = np.split(np.frombuffer(data, "<i8", 2 * count, 32), 2)
+    starts = np.frombuffer(data, f"<i{width}", count + 1, 32 + 16 * count)
+    end = 32 + 16 * count + width * (count + 1)
+    assert list(data[end : end + count]) == listed.tolist()
+    text = data[end + count :]
     paths = [text[start:end].decode() for start, end in pairwise(starts)]
     assert list(zip(paths, sizes.tolist(), times.tolist(), strict=True)) == keys
     assert starts[-1] == len(text)
@@ -130,14 +137,23 @@ def test_what_the_jvm_cannot_map_is_refused(monkeypatch: pytest.MonkeyPatch, tmp
     assert not [*tmp_path.iterdir()]
 
 
+def test_paths_that_are_much_longer_than_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For which begins of 32 bits are taken, and are too small."""
+    monkeypatch.setattr(keys_file, "_MOST_MAPPED", 100)
+    with pytest.raises(OSError, match="more than 2 times as long as the first"):
+        written(pa.concat_tables([table([("a", 1, 1)]), table([("b" * 101, 1, 1)])]), np.ones(2, dtype=bool))
+
+
 def test_the_jvm_maps_more_than_two_billion_bytes(spark: SparkSession, tmp_path: Path) -> None:
     """As of some fifteen million files, of whose file only the last ones are written here: what is not takes no room."""
-    count, path = 88_000_000, b"folder/last.parquet"
+    count, path = 104_000_000, b"folder/last.parquet"
     with (tmp_path / "keys").open("wb") as file:
-        for place, value in {0: count, 16 + 8 * count: 7, 16 + 16 * count: 8, 24 + 24 * count: len(path)}.items():
+        for place, value in {0: count, 24: 4, 24 + 8 * count: 7, 24 + 16 * count: 8}.items():
             file.seek(place)
             file.write(struct.pack("<q", value))
-        file.seek(32 + 25 * count - 1)
+        file.seek(32 + 20 * count)
+        file.write(struct.pack("<i", len(path)))
+        file.seek(36 + 21 * count - 1)
         file.write(b"\1" + path)
     assert (tmp_path / "keys").stat().st_size > 1 << 31
     last = mapped(spark, tmp_path / "keys")
@@ -149,9 +165,9 @@ def test_the_jvm_maps_paths_of_more_than_two_billion_bytes(spark: SparkSession, 
     paths = {(1 << 31) - 9: b"folder/second.parquet", (1 << 31) + 12: b"folder/third.parquet"}
     end = max(paths) + len(paths[max(paths)])
     with (tmp_path / "keys").open("wb") as file:
-        file.write(struct.pack("<13q", 3, 0, 0, *(1, 2, 3), *(4, 5, 6), 0, *paths, end) + b"\1\1\1")
+        file.write(struct.pack("<14q", 3, 0, 0, 8, *(1, 2, 3), *(4, 5, 6), 0, *paths, end) + b"\1\1\1")
         for place, path in paths.items():
-            file.seek(8 * 13 + 3 + place)
+            file.seek(8 * 14 + 3 + place)
             file.write(path)
     known = mapped(spark, tmp_path / "keys")
     assert [known.uri(slot) for slot in (1, 2)] == [f"file:/lake/{path.decode()}" for path in paths.values()]

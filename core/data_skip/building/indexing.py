@@ -27,6 +27,7 @@ from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
 from data_skip.index import Index, Record
 from data_skip.sample import Sample, spread
+from data_skip.spark.errors import not_understood
 from data_skip.spark.jvm import Jvm
 from data_skip.store import FileKey, Snapshot
 from data_skip.store.delta import rows_of

@@ -18,7 +18,7 @@ import codecs
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -40,25 +40,30 @@ def encoding_of(reader: Mapping[str, Any]) -> str:
     return str(options.get("encoding", options.get("charset", "UTF-8")))
 
 
-def files_with(lines: DataFrame, number: str, odd: Sequence[Odd], of_parts: Sequence[Odd]) -> tuple[set[int], set[int]]:
-    """The numbers of the files with an odd line, and of those with one that depends on where a part begins: see `odd_lines`.
+class Lines(NamedTuple):
+    """The numbers of the files with an odd line, of those with one that depends on where a part begins, and of those with a header."""
 
-    lines: a line in the first column, and the number of its file in another.
+    odd: set[int]
+    unsteady: set[int]
+    headed: set[int]
+
+
+def looked_through(lines: DataFrame, number: str, reader: Mapping[str, Any], in_parts: bool) -> Lines:
+    """What some lines of CSV show, in one look: as of `odd_lines`, and which files surely have a header.
+
+    lines: a line in the first column, and the number of its file in another. in_parts: whether a header is looked for in the first of the
+    parts in which a file is read.
     """
     line = named(lines.columns[0])
-    found = lines.where(_in_line(line, odd)).groupBy(named(number)).agg(F.max(_in_line(line, of_parts))).collect()
-    return {file for file, _ in found}, {file for file, depends in found if depends}
+    odd, unsteady = (_in_line(line, odd_lines(reader, of_parts)) for of_parts in (False, True))
+    first = lines.metadataColumn("_metadata")["file_block_start"] == 0
+    headed = first & line.rlike(_header(reader)) if in_parts else F.lit(False)
+    found = lines.where(odd | headed).groupBy(named(number)).agg(F.max(odd), F.max(unsteady), F.max(headed)).collect()
+    return Lines(*({file for file, *says in found if says[i]} for i in range(3)))
 
 
 def _in_line(line: Column, odd: Sequence[Odd]) -> Column:
     return reduce(or_, (line.contains(characters) & line.rlike(pattern) for characters, pattern in odd), F.lit(False))
-
-
-def files_with_header(lines: DataFrame, number: str, reader: Mapping[str, Any]) -> set[int]:
-    """The numbers of the files that have a header in the first of the parts in which they are read: they surely have."""
-    first = lines.metadataColumn("_metadata")["file_block_start"] == 0
-    found = lines.where(first & named(lines.columns[0]).rlike(_header(reader)))
-    return {file for (file,) in found.select(named(number)).distinct().collect()}
 
 
 def _header(reader: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from data_skip.building.generations import Below
 from data_skip.building.grouped import Pass, grouped, passes
 from data_skip.building.index_report import IndexReport
 from data_skip.building.lifting import Part, lift
-from data_skip.building.lines import LINE, encoding_of, files_with, files_with_header, odd_lines
+from data_skip.building.lines import LINE, encoding_of, looked_through, odd_lines
 from data_skip.building.source import TableState
 from data_skip.clause import Mask
 from data_skip.errors import DataSkipError
@@ -225,11 +225,11 @@ def _read(
         return of_values or _told(one, frame, number, malformed, bindings, listing, report)
 
     found = _joined([(one.places, told(one)) for one in planned])
-    if (odd := odd_lines(reader)) or part:
-        lines = target.jvm.lines(state.frame, listing.java, _unused(LINE, state.frame), number, encoding_of(reader), part)
-        doubted, unsteady = files_with(lines, number, odd, odd_lines(reader, of_parts=True)) if odd else (set(), set())
-        unsteady |= found.keys() - files_with_header(lines, number, reader) if part else set()
-        for i in found.keys() & (doubted | unsteady):
+    if odd_lines(reader) or part:
+        text = target.jvm.lines(state.frame, listing.java, _unused(LINE, state.frame), number, encoding_of(reader), part)
+        lines = looked_through(text, number, reader, in_parts=part is not None)
+        unsteady = lines.unsteady | (found.keys() - lines.headed if part else set())
+        for i in found.keys() & (lines.odd | unsteady):
             found[i].refused, found[i].unsteady = True, i in unsteady
     return found
 

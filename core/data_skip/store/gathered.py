@@ -53,7 +53,8 @@ class _Records:
     def __init__(self, type_: pa.StructType, count: int) -> None:
         self._type, self._count = type_, count
         self._valid = _Valid(count)
-        self._fields = [(np.empty(count, dtype=f"u{field.type.bit_width // 8}"), _Valid(count)) for field in type_]
+        # Of zeros, as in counts of NULL, no page is written, and so none takes memory.
+        self._fields = [(np.zeros(count, dtype=f"u{field.type.bit_width // 8}"), _Valid(count)) for field in type_]
 
     def add(self, at: int, records: pa.StructArray) -> None:
         """Those of the rows from a place on."""
@@ -62,7 +63,9 @@ class _Records:
             part = records.field(i)
             valid.add(at, part)
             if len(part):
-                values[at : at + len(part)] = np.frombuffer(part.buffers()[1], dtype=values.dtype)[part.offset : part.offset + len(part)]
+                read = np.frombuffer(part.buffers()[1], dtype=values.dtype)[part.offset : part.offset + len(part)]
+                if read.any():
+                    values[at : at + len(part)] = read
 
     def joined(self) -> pa.StructArray:
         """All of them."""

@@ -1,8 +1,9 @@
 """The keys of file versions in a file that Python and the JVM map: in the memory of neither.
 
-Little-endian, one after the other: how many are new, how many are mapped before them, and 1 where all are `flat` (paths.Letters); the sizes
-of the new ones, their modification times, where each path begins, and where the last one ends (all of 64 bits); a byte for each of all, 1
-where it is listed; the new paths, in UTF-8. KnownFiles.java maps it.
+Little-endian, one after the other: how many are new, how many are mapped before them, 1 where all are `flat` (paths.Letters), and the bytes
+of a begin; the sizes of the new ones, their modification times (all of 64 bits); where each path begins, and where the last one ends (of 32
+bits; of 64 where paths are likely to have more bytes than these count); a byte for each of all, 1 where it is listed; the new paths, in
+UTF-8. KnownFiles.java maps it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ import pyarrow as pa
 
 from data_skip.store.versions import KEYS, text_of
 
-_LONGS = 24  # bytes before the first size
+_LONGS = 32  # bytes before the first size
 _MOST_MAPPED = (1 << 31) - 1  # bytes that the JVM takes as one buffer: of paths it takes several
+_LONGER = 2  # times as long as the first paths may all others be
 _WAITING = 3  # parts that are read and not written yet
 _PREFIX = "data-skip-keys-"
 
@@ -39,6 +41,7 @@ class KeysFile:
             raise OSError(f"it has {first + count:,} file versions; at most {_MOST_MAPPED // 8 - 1:,} are looked up")
         self._count, self._first = count, first
         self._at = self._end = 0
+        self._width = 4
         self._file = _made()
         self.name = self._file.name
         self._deleted = weakref.finalize(self, _delete, self.name)
@@ -49,10 +52,15 @@ class KeysFile:
         """The next ones. They are written beside, which takes as long as to read others. OSError where there is no room."""
         starts, text = text_of(keys["path"])
         begin, at = self._end, self._at
+        if not at and len(text) * self._count * _LONGER > len(keys) * _MOST_MAPPED:
+            self._width = 8
         self._end, self._at = begin + len(text), at + len(keys)
+        if self._width == 4 and self._end > _MOST_MAPPED:
+            raise OSError(f"its paths are more than {_LONGER} times as long as the first, and have more than {_MOST_MAPPED:,} bytes")
         sizes, times = (keys[name].to_numpy() for name in KEYS[1:])
-        longs = [(_LONGS + 8 * (part * self._count + at), values) for part, values in enumerate((sizes, times, starts[:-1] + begin))]
-        self._waiting.append(self._writer.submit(self._put, [*longs, (self._paths + begin, text)]))
+        longs = [(_LONGS + 8 * (part * self._count + at), values.astype("<i8", copy=False)) for part, values in enumerate((sizes, times))]
+        begins = self._starts + self._width * at, (starts[:-1] + begin).astype(f"<i{self._width}")
+        self._waiting.append(self._writer.submit(self._put, [*longs, begins, (self._paths + begin, text)]))
         while len(self._waiting) > _WAITING:
             self._waiting.popleft().result()
 
@@ -60,16 +68,16 @@ class KeysFile:
         """All of them, once they are added, of a file that has none before: what is not asked for is not read."""
         self._finish()
         data = pa.memory_map(self.name).read_buffer()
-        longs = (data.slice(_LONGS + 8 * self._count * i, 8 * (self._count + i // 2)) for i in range(3))
-        sizes, times, starts = longs
-        paths = pa.LargeStringArray.from_buffers(self._count, starts, data.slice(self._paths))
-        arrays = (pa.Int64Array.from_buffers(pa.int64(), self._count, [None, part]) for part in (sizes, times))
+        begins = data.slice(self._starts, self._width * (self._count + 1))
+        paths = (pa.StringArray if self._width == 4 else pa.LargeStringArray).from_buffers(self._count, begins, data.slice(self._paths))
+        longs = (data.slice(_LONGS + 8 * self._count * part) for part in range(2))
+        arrays = (pa.Int64Array.from_buffers(pa.int64(), self._count, [None, part]) for part in longs)
         return pa.table(dict(zip(KEYS, (paths, *arrays), strict=True)))
 
     def tell(self, listed: npt.NDArray[np.bool_], flat: bool) -> None:
         """Says which of all are listed, and whether they are flat: then the JVM may map it."""
         self._finish()
-        self._put([(16, np.array([flat])), (self._paths - self._first - self._count, listed.view(np.uint8))])
+        self._put([(16, np.array([flat], dtype="<i8")), (self._paths - self._first - self._count, listed.view(np.uint8))])
 
     def delete(self) -> None:
         """What has mapped it keeps it."""
@@ -82,20 +90,23 @@ class KeysFile:
         return os.path.exists(self.name)
 
     @property
+    def _starts(self) -> int:
+        return _LONGS + 16 * self._count
+
+    @property
     def _paths(self) -> int:
-        return _LONGS + 8 * (3 * self._count + 1) + self._first + self._count
+        return self._starts + self._width * (self._count + 1) + self._first + self._count
 
     def _finish(self) -> None:
         while self._waiting:
             self._waiting.popleft().result()
         self._writer.shutdown()
         self._file.truncate(self._paths + self._end)  # to its length, before what is listed is told
-        self._put([(0, np.array([self._count, self._first])), (_LONGS + 24 * self._count, np.array([self._end]))])
+        end = self._starts + self._width * self._count, np.array([self._end], dtype=f"<i{self._width}")
+        self._put([(0, np.array([self._count, self._first], dtype="<i8")), (24, np.array([self._width], dtype="<i8")), end])
 
     def _put(self, parts: list[tuple[int, Any]]) -> None:
         for place, values in parts:
-            if isinstance(values, np.ndarray):
-                values = values if values.dtype == np.uint8 else values.astype("<i8", copy=False)
             left = memoryview(values).cast("B") if len(values) else memoryview(b"")
             self._file.seek(place)
             while left:

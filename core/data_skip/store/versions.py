@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -27,17 +28,35 @@ def distinct(keys: pa.Table, mixed: Mixed) -> tuple[pa.Table, Places | None]:
     doubtful = _may_be_met_again(mixed)  # to compare all paths takes longer than all else that is done with an index
     if not len(doubtful):
         return keys, None
-    sizes, times = (keys[name].to_numpy() for name in KEYS[1:])
-    key = times[doubtful], sizes[doubtful], _numbered(keys["path"].take(pa.array(doubtful)))
+    doubtful = doubtful[_met_again([keys[name].to_numpy()[doubtful] for name in KEYS[1:]])]
+    if not len(doubtful):
+        return keys, None
+    key = [*(keys[name].to_numpy()[doubtful] for name in KEYS[1:]), _numbered(keys["path"].take(pa.array(doubtful)))]
     order = np.lexsort(key)  # stable: of equal keys the first row is first
-    begins = np.ones(len(order), dtype=bool)
-    begins[1:] = np.any([part[order[1:]] != part[order[:-1]] for part in key], axis=0)
+    begins = _begins(key, order)
+    if begins.all():
+        return keys, None
     first_of = np.arange(len(keys))  # of each row the first of its version
     first_of[doubtful[order]] = doubtful[order[begins]][np.cumsum(begins) - 1]
     is_first = first_of == np.arange(len(keys))
-    if is_first.all():
-        return keys, None
     return keys.filter(pa.array(is_first)), (np.cumsum(is_first) - 1)[first_of]
+
+
+def _met_again(key: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    """Of which rows another one has the same key."""
+    order = np.lexsort(key)
+    same = ~_begins(key, order)  # as the row before
+    same[:-1] |= same[1:]
+    found = np.empty(len(order), dtype=bool)
+    found[order] = same
+    return found
+
+
+def _begins(key: Sequence[npt.NDArray[Any]], order: Places) -> npt.NDArray[np.bool_]:
+    """Which rows, in an order by their key, have another one than the row before."""
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = np.any([part[order[1:]] != part[order[:-1]] for part in key], axis=0)
+    return begins
 
 
 def places_in(keys: pa.Table, wanted: pa.Table) -> Places:

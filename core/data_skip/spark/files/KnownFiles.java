@@ -29,6 +29,7 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 public final class KnownFiles implements Folders.Versions {
   private static final int KEPT = 16;
   private static final int FEW = 10000; // files: what is said of them takes less than asking for it
+  private static final int HEADER = 32; // bytes before the first size
   private static final int STEP = 1 << 30; // bytes of paths, from one buffer's start to the next one's
   private static final Map SNAPSHOTS = Collections.synchronizedMap(new Recent(KEPT));
 
@@ -44,6 +45,7 @@ public final class KnownFiles implements Folders.Versions {
   private final boolean flat; // whether all lie in one folder, and have names that say nothing of what they are
   private final ByteBuffer sizes; // these and the following without those of `base`
   private final ByteBuffer times;
+  private final int width; // bytes of each of `starts`
   private final ByteBuffer starts; // of each path, and the end of the last
   private final ByteBuffer listed; // of all
   private final ByteBuffer[] paths; // each as much as fits into one: a path lies in that in which it begins
@@ -69,21 +71,23 @@ public final class KnownFiles implements Folders.Versions {
     this.base = base;
     FileChannel channel = FileChannel.open(Paths.get(file, new String[0]), new OpenOption[] {StandardOpenOption.READ});
     try {
-      ByteBuffer counts = mapped(channel, 0, 24);
+      ByteBuffer counts = mapped(channel, 0, HEADER);
       int own = Math.toIntExact(counts.getLong(0));
       first = Math.toIntExact(counts.getLong(8));
       flat = counts.getLong(16) == 1;
+      width = Math.toIntExact(counts.getLong(24));
       count = Math.addExact(first, own);
       long longs = 8L * own;
-      sizes = mapped(channel, 24, longs);
-      times = mapped(channel, 24 + longs, longs);
-      starts = mapped(channel, 24 + 2 * longs, longs + 8);
-      listed = mapped(channel, 32 + 3 * longs, count);
-      long end = starts.getLong(8 * own);
+      sizes = mapped(channel, HEADER, longs);
+      times = mapped(channel, HEADER + longs, longs);
+      long begins = (long) width * (own + 1);
+      starts = mapped(channel, HEADER + 2 * longs, begins);
+      listed = mapped(channel, HEADER + 2 * longs + begins, count);
+      long end = start(count);
       paths = new ByteBuffer[Math.toIntExact(end / STEP) + 1];
       for (int i = 0; i < paths.length; i++) {
         long start = (long) STEP * i;
-        paths[i] = mapped(channel, 32 + 3 * longs + count + start, Math.min(end - start, Integer.MAX_VALUE));
+        paths[i] = mapped(channel, HEADER + 2 * longs + begins + count + start, Math.min(end - start, Integer.MAX_VALUE));
       }
     } finally {
       channel.close();
@@ -246,7 +250,8 @@ public final class KnownFiles implements Folders.Versions {
   }
 
   public long start(int slot) {
-    return starts.getLong(8 * (slot - first));
+    int at = width * (slot - first);
+    return width == 4 ? starts.getInt(at) : starts.getLong(at);
   }
 
   public byte[] path(int slot) {
