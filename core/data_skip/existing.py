@@ -131,7 +131,7 @@ class Existing:
                 raise IndexExistsError(f"{self.definitions[others.pop()]} was created meanwhile on {self._table}; nothing was written")
 
     def _refuse_named(self, index: Index) -> None:
-        for sql in index.inputs:
+        for sql in index.expressions:
             try:
                 named = self._jvm.is_named(sql)
             except SPARK_ERRORS:  # as `bind` says
