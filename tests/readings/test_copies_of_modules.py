@@ -1,0 +1,109 @@
+"""What a reader found who shipped modules, for which a user vouches, in several copies."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql.types import StringType
+
+from data_skip import DataSkipError, ValueList
+from data_skip.spark import python_code
+from data_skip.spark.python_code import code_of
+from data_skip.spark.workers import Started
+from tests.readings.test_workers import started
+from tests.support import Lake
+
+__all__ = ["started"]
+
+ONE, OTHER = "def found(x): return x + '1'\n", "def found(x): return x + '2'\n"
+WHY = "module reading_copied, of which workers may find another copy than the driver's"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of modules of the driver."""
+    (tmp_path / "own").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "own"))
+    yield tmp_path / "own"
+    for name in [name for name in sys.modules if name.startswith("reading_")]:
+        del sys.modules[name]
+
+
+def module(folder: Path, file: str, code: str) -> Path:
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(code)
+    return folder
+
+
+def unsure(name: str, vouched: str) -> str:
+    importlib.invalidate_caches()
+    for kept in (python_code._all_of, python_code._is_another):
+        kept.cache_clear()
+    command = bytes(CloudPickleSerializer().dumps((importlib.import_module(name).found, StringType())))
+    return code_of(command, vouched).get("unsure", "")
+
+
+def test_two_archives_with_different_copies(lake: Lake, tmp_path: Path) -> None:
+    """The driver goes on with the first; workers that are started later take the second."""
+    context, before = lake.spark.sparkContext, [*sys.path]
+    try:
+        for name, code in (("reading_first", ONE), ("reading_second", OTHER)):
+            with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
+                archive.writestr("reading_copied.py", code)
+            context.addPyFile(str(tmp_path / f"{name}.zip"))
+            assert unsure("reading_copied", "reading_copied") == (WHY if name == "reading_second" else "")
+        vouched = lake.spark.conf.get(python_code.VOUCHED)
+        lake.spark.conf.set(python_code.VOUCHED, "reading_copied")
+        lake.spark.udf.register("copied", sys.modules["reading_copied"].found)
+        lake.file("a", {"s": ["a"]})
+        try:
+            with pytest.raises(DataSkipError, match=WHY):
+                lake.index(ValueList("copied(s)"))
+        finally:
+            lake.spark.conf.set(python_code.VOUCHED, vouched)
+    finally:
+        context._python_includes.clear()
+        sys.path[:] = before
+        del sys.modules["reading_copied"]
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize("file", ["reading_copied.py", "reading_copied/__init__.py", "reading_copied/below/rules.py"])
+@pytest.mark.parametrize("place", ["environment", "shipped"])
+def test_copies_that_workers_find(started: list[Started], own: Path, tmp_path: Path, place: str, file: str, zipped: bool) -> None:
+    """By what is in them: the same one, in an archive or a folder of which workers know, is none of another."""
+    name = file.removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
+    copy = tmp_path / "files" / "copy.zip"
+    for code, why in ((ONE, ""), (OTHER, WHY)):
+        for folder in (own, tmp_path / "files"):
+            module(folder, file, ONE if folder == own else code)
+            if name == "reading_copied.below.rules":
+                module(folder, "reading_copied/__init__.py", "")
+        if zipped:
+            with zipfile.ZipFile(copy, "w") as archive:
+                for each in (tmp_path / "files").rglob("*.py"):
+                    archive.write(each, each.relative_to(tmp_path / "files"))
+                    each.unlink()
+        found = str(copy if zipped else tmp_path / "files")
+        if place == "environment":
+            started[0] = started[0]._replace(environment=started[0].environment | {"PYTHONPATH": found})
+        else:
+            started[0] = started[0]._replace(files=found)
+        sys.path_importer_cache.pop(str(copy), None)
+        assert unsure(name, "reading_copied") == why
+
+
+def test_parts_of_a_namespace(started: list[Started], own: Path, tmp_path: Path) -> None:
+    """Workers may have others of them beside."""
+    module(own, "reading_copied/rules.py", ONE)
+    other = module(tmp_path / "other", "reading_copied/more.py", ONE)
+    started[0] = started[0]._replace(environment=started[0].environment | {"PYTHONPATH": str(other)})
+    assert unsure("reading_copied.rules", "reading_copied") == ""
+    module(other, "reading_copied/rules.py", OTHER)
+    assert unsure("reading_copied.rules", "reading_copied") == WHY
