@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import io
 import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
@@ -107,3 +111,29 @@ def test_parts_of_a_namespace(started: list[Started], own: Path, tmp_path: Path)
     assert unsure("reading_copied.rules", "reading_copied") == ""
     module(other, "reading_copied/rules.py", OTHER)
     assert unsure("reading_copied.rules", "reading_copied") == WHY
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("f = lambda x: np.load(io.BytesIO(held), allow_pickle=True)[0](x)", "numpy.load"),
+        ("f = lambda x: np.load(io.BytesIO(held), None, True)[0](x)", "numpy.load"),
+        ("f = functools.partial(np.load, allow_pickle=True)", "numpy.load"),
+        ("import json\nf = lambda x: np.sqrt(len(json.loads(x)))", ""),
+        ("import json\nf = lambda x: json.load(io.StringIO(x))", ""),
+        ("def f(x):\n    import joblib\n    return joblib.load(io.BytesIO(held))(x)", "joblib.load"),
+        ("def f(x):\n    import timeit\n    return timeit.timeit(x)", "timeit"),
+        ("from unittest import mock\nf = lambda x: mock.patch(x)", "unittest.mock"),
+        ("import json\nf = lambda x: json.__loader__.load_module(x)", "load_module"),
+    ],
+)
+def test_what_reads_a_pickle_that_does_not_look_like_one(own: Path, code: str, why: str) -> None:
+    """One within an array, or a compressed one, that a library reads which is there for something else."""
+    module(own, "reading_copied.py", ONE)
+    importlib.invalidate_caches()
+    held = io.BytesIO()
+    np.save(held, np.array([importlib.import_module("reading_copied").found], dtype=object), allow_pickle=True)
+    found: dict[str, Any] = {"__name__": "__main__", "held": held.getvalue(), "np": np, "io": io, "functools": functools}
+    exec(code, found)
+    told = code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))))
+    assert told.get("unsure", "") == (f"what it loads by {why}" if why else "")
