@@ -20,6 +20,7 @@ from data_skip import DataSkipError, ValueList
 from data_skip.spark import python_code
 from data_skip.spark.python_code import code_of
 from data_skip.spark.workers import Started
+from tests.readings.test_code_of_functions import as_if_edited_between_applications
 from tests.readings.test_workers import started
 from tests.support import Lake
 
@@ -47,8 +48,8 @@ def module(folder: Path, file: str, code: str) -> Path:
 
 def unsure(name: str, vouched: str) -> str:
     importlib.invalidate_caches()
-    for kept in (python_code._all_of, python_code._is_another):
-        kept.cache_clear()
+    python_code._is_another.cache_clear()
+    as_if_edited_between_applications()
     command = bytes(CloudPickleSerializer().dumps((importlib.import_module(name).found, StringType())))
     return code_of(command, vouched).get("unsure", "")
 
@@ -137,3 +138,17 @@ def test_what_reads_a_pickle_that_does_not_look_like_one(own: Path, code: str, w
     exec(code, found)
     told = code_of(bytes(CloudPickleSerializer().dumps((found["f"], StringType()))))
     assert told.get("unsure", "") == (f"what it loads by {why}" if why else "")
+
+
+def test_a_vouched_module_that_is_edited_while_spark_runs(lake: Lake, own: Path) -> None:
+    """An index is made by workers that go on with what they have loaded, and would be known by what lies in the file."""
+    module(own, "reading_edited.py", ONE)
+    importlib.invalidate_caches()
+    command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_edited").found, StringType())))
+    edited = "module reading_edited, which was edited since Spark began: workers may have loaded it before"
+    for code, why in ((ONE, ""), (OTHER, edited), (ONE, edited)):
+        module(own, "reading_edited.py", code)
+        python_code._all_of.cache_clear()
+        assert code_of(command, "reading_edited").get("unsure", "") == why
+    as_if_edited_between_applications()
+    assert "unsure" not in code_of(command, "reading_edited")

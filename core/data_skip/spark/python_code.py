@@ -48,6 +48,8 @@ _SECONDS = 2.0  # for which what was seen of code is believed that is not edited
 _OWN_TYPES = re.compile(r"\budt\b")
 _BROADCAST = ".broadcast"  # with which the name of the module ends that a variable of this kind is of; a large pickle is one itself
 _VERSIONED = "pickled_with_version"  # True of a class whose instances say by what they are pickled as which code they mean
+# The digests that a vouched module had in an application, by that one's beginning.
+_MET: dict[tuple[str, float], set[str]] = {}
 
 
 def with_code(tree: Any, vouched: str) -> Any:
@@ -205,6 +207,9 @@ class _Named:
             self.seen[all_of], others = _all_of(name, moment)
             if not self.seen[all_of]:
                 self.unsure.append(f"module {name}, of which there is no file")
+            _MET.setdefault((name, self._began), set()).add(self.seen[all_of])
+            if len(_MET[name, self._began]) > 1:
+                self.unsure.append(f"module {name}, which was edited since Spark began: workers may have loaded it before")
             if self.worker is not None and _is_another(name, self.worker.path, self._shipped, moment):
                 self.unsure.append(f"module {name}, of which workers may find another copy than the driver's")
             left += sorted({known for other in others if (known := self._vouched_for(other)) and spec_of(known) is not None})
