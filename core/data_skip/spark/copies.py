@@ -22,11 +22,14 @@ def has_another(name: str, path: Sequence[str], shipped: Iterable[str]) -> bool:
         return False
     alone = [found for place in shipped if (found := _found(name, [place])) is not None and found.origin is not None]
     first = _found(name, path)
-    copies = [_held(found) for found in alone] + ([_held(first)] if first is not None and first.origin is not None else [])
-    own = _held(here)
-    if any(copy != own for copy in copies):
-        return True
-    return first is not None and first.origin is None and any(own.get(file, code) != code for file, code in _held(first).items())
+    copies = [*alone, *([first] if first is not None else [])]
+    return any(_is_another(copy, here) for copy in copies if copy.origin is None or copy.origin != here.origin)
+
+
+def _is_another(copy: ModuleSpec, here: ModuleSpec) -> bool:
+    """By all files; of a namespace, whose other parts may lie anywhere, by those that both have."""
+    held, own = _held(copy), _held(here)
+    return held != own if copy.origin is not None else any(own.get(file, code) != code for file, code in held.items())
 
 
 def _found(name: str, path: Sequence[str]) -> ModuleSpec | None:
