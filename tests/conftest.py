@@ -19,7 +19,7 @@ from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
 from pyspark.sql import SparkSession
 
 import data_skip
-from data_skip.spark import workers
+from data_skip.spark import python_code, workers
 from data_skip.spark.java import ensure_java
 from tests.support import HADOOP_DEFAULTS, JAVA_OPTIONS, Lake
 
@@ -296,6 +296,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def skipping(spark: SparkSession) -> data_skip.Skipping:
     return data_skip.enable(spark)
+
+
+@pytest.fixture(autouse=True)
+def forget_vouched() -> None:
+    """What modules of a name were to other tests."""
+    python_code._MET.clear()
 
 
 @pytest.fixture

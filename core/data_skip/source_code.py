@@ -28,7 +28,7 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")}
 _FOR_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")  # also those of a user, or of a cluster
 _OF_PYTHON = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 _OTHERS = ("data_skip", "pyspark", "__main__")  # the first names its own packages itself
-_LOADABLE = tuple(all_suffixes())
+LOADABLE = tuple(all_suffixes())
 _CONTAINERS = (dict, list, tuple, set, frozenset)
 _MOST_INSIDE = 10_000
 _MOST_SOURCES = 10_000  # that are kept
@@ -158,7 +158,7 @@ def whole(name: str) -> str:
     """
     digest, files = hashlib.sha256(), _files(name)
     for file in files:
-        digest.update(f"{file.name} {_digest_of(str(file), *_state(file))}".encode())
+        digest.update(f"{file.name} {digest_of(str(file), *state_of(file))}".encode())
     return digest.hexdigest() if files else ""
 
 
@@ -167,8 +167,8 @@ def imported_by(name: str) -> set[str]:
     found: set[str] = set()
     for file in _files(name):
         if file.suffix == ".py":
-            found |= _of_file(str(file), *_state(file)).imported_by(_package_of(file, name))
-        elif not file.name.endswith(_LOADABLE):  # an archive
+            found |= _of_file(str(file), *state_of(file)).imported_by(_package_of(file, name))
+        elif not file.name.endswith(LOADABLE):  # an archive
             inside = [module for other, module in [*sys.modules.items()] if other == name or other.startswith(f"{name}.")]
             for module in inside:
                 found |= _source(module).imported_by(_attribute(module, "__package__") or "")
@@ -195,10 +195,10 @@ def _files(name: str) -> list[Path]:
     own = [] if spec.origin is None or spec.submodule_search_locations is not None else [Path(spec.origin)]
     loaded = _attribute(sys.modules[name], "__path__") if name in sys.modules else None
     places = dict.fromkeys([*(spec.submodule_search_locations or ()), *(loaded or ())])
-    return [*own, *sorted(file for place in places for file in _below(place) if file.is_file())]
+    return [*own, *sorted(file for place in places for file in below(place) if file.is_file())]
 
 
-def _below(place: str) -> Iterator[Path]:
+def below(place: str) -> Iterator[Path]:
     """What Python can load below a folder, by links as well; a hundred thousand files of data cost a look at their names."""
     met: set[str] = set()
     for folder, folders, names in os.walk(place, followlinks=True):
@@ -207,7 +207,7 @@ def _below(place: str) -> Iterator[Path]:
             continue
         met.add(here)
         caches = os.path.basename(folder) == "__pycache__"  # of what lies beside them
-        yield from (Path(folder, name) for name in names if name.endswith(_LOADABLE) and not caches)
+        yield from (Path(folder, name) for name in names if name.endswith(LOADABLE) and not caches)
 
 
 @dataclass(frozen=True)
@@ -228,9 +228,9 @@ def _source(module: ModuleType) -> _Source:
     """That of a module; of one in an archive, as long as that is the same."""
     path = Path(_file(module))
     if path.is_file():
-        return _of_file(str(path), *_state(path))
+        return _of_file(str(path), *state_of(path))
     loader, archive = _attribute(module, "__loader__"), _archive(module)
-    return _of_archive(loader, str(_attribute(module, "__name__")), *(_state(archive) if archive.is_file() else (0, 0)))
+    return _of_archive(loader, str(_attribute(module, "__name__")), *(state_of(archive) if archive.is_file() else (0, 0)))
 
 
 def _archive(module: ModuleType) -> Path:
@@ -238,13 +238,14 @@ def _archive(module: ModuleType) -> Path:
     return Path(str(getattr(_attribute(module, "__loader__"), "archive", "")))
 
 
-def _state(path: Path) -> tuple[int, int]:
+def state_of(path: Path) -> tuple[int, int]:
+    """When a file was written, in nanoseconds since 1970, and its bytes: other ones of what has changed."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=10 * _MOST_SOURCES)
-def _digest_of(path: str, modified: int, size: int) -> str:
+def digest_of(path: str, modified: int, size: int) -> str:
     """As of `_of_file`, of more files than have their text kept."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 

@@ -15,9 +15,9 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import StringType
 
 from data_skip import DataSkipError, MinMax, ValueList
-from data_skip.spark import python_code
 from data_skip.spark.python_code import NAMED, UNSURE, VOUCHED, code_of
 from log_skip.extractors import Distinct, extractors
+from tests.readings.test_code_of_functions import as_if_edited_between_applications
 from tests.support import Lake, files_read
 
 
@@ -103,7 +103,7 @@ def test_the_code_of_modules_belongs_to_a_function(tmp_path: Path, monkeypatch: 
     assert before and UNSURE not in code_of(command, vouched)
     assert named_code(pickled(colours.colour), vouched) == before
     (tmp_path / "reading_helpers.py").write_text("def helped(name): return name.upper()\n")
-    python_code._all_of.cache_clear()
+    as_if_edited_between_applications()
     assert pickled(colours.colour) == command, "pickled by name"
     assert named_code(command, vouched) != before
     assert code_of(command)[UNSURE] == "module reading_colours"
@@ -136,7 +136,7 @@ def test_an_index_over_a_function_that_was_edited_is_not_used(lake: Lake, tmp_pa
         frame = lake.view()
         lake.check("edited(name) = 'z'", read=["z"])
         path.write_text("def edited(name): return 'z'\n")
-        python_code._all_of.cache_clear()
+        as_if_edited_between_applications()
         lake.spark.udf.register("edited", F.udf(module.edited, "string"))
         assert files_read(lake.skipping, frame.where("edited(name) = 'z'"), lake.folder) == {"y", "z"}
     finally:

@@ -22,7 +22,7 @@ from data_skip import DataSkipWarning, MinMax, ValueList
 from data_skip.spark import python_code, workers
 from data_skip.spark.python_code import Given, code_of
 from data_skip.spark.workers import Started, started_by
-from tests.readings.test_code_of_functions import install, packages, told_of
+from tests.readings.test_code_of_functions import as_if_edited_between_applications, install, packages, told_of
 from tests.support import Lake, files_read
 
 __all__ = ["packages"]
@@ -278,7 +278,7 @@ def test_all_that_a_vouched_package_can_load(tmp_path: Path, monkeypatch: pytest
     seen = [code_of(command, "reading_linked")]
     for file in (rules, compiled, package / "alone.pyc"):
         file.write_bytes(file.read_bytes() + b"2\n")
-        python_code._all_of.cache_clear()
+        as_if_edited_between_applications()
         seen.append(code_of(command, "reading_linked"))
     assert all(told.keys() == {"named"} for told in seen) and len({told["named"] for told in seen}) == 4
 

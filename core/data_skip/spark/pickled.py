@@ -15,9 +15,24 @@ from pyspark.cloudpickle import cloudpickle
 
 # By which code is loaded that no import names: modules; functions and attributes that code takes; ways to read a pickle.
 _LOADING = ("pickle", "_pickle", "cloudpickle", "dill", "marshal", "importlib", "pkgutil", "pydoc", "runpy", "imp", "zipimport", "ctypes")
+_RUNNING = (  # text as code, or what it names
+    "code",
+    "codeop",
+    "timeit",
+    "profile",
+    "cProfile",
+    "pdb",
+    "trace",
+    "doctest",
+    "unittest",
+    "site",
+    "shelve",
+    "jsonpickle",
+)
 _LOADING_BELOW = ("pyspark.cloudpickle", "pyspark.serializers", "logging.config", "multiprocessing.reduction")
 _PATHS = {"path", "meta_path", "path_hooks"}  # of sys: where modules are looked for; beside it, of os as well: nobody tells the two apart
-_LOADERS = {"eval", "exec", "__import__", "modules", "read_pickle"}
+_LOADERS = {"eval", "exec", "__import__", "modules", "read_pickle", "load_module", "exec_module"}
+_WITH_LOAD = {"numpy", "joblib", "torch"}  # whose `load` reads pickles, also compressed ones, beside whatever else they are for
 _TAKING = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
 _READING = {"load", "loads", "Unpickler"}
 _OF_BYTES = {"SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8"}
@@ -54,6 +69,8 @@ def _of(reading: _Reading) -> Names:
     loaders = {str(step.argval) for step in steps if step.opname in _TAKING and step.argval in _LOADERS}
     if "sys" in reading.modules | imported and (found := _PATHS.intersection(str(step.argval) for step in steps if step.opname in _TAKING)):
         loaders.add(f"sys.{min(found)}")
+    if any(step.opname in _TAKING and step.argval == "load" for step in steps):
+        loaders |= {f"{module}.load" for module in _WITH_LOAD.intersection(map(_top, reading.modules | imported))}
     loaders |= reading.loaders | set(filter(_loads, {*reading.modules, *imported, *map(".".join, taken)}))
     return Names(reading.first, frozenset(reading.modules), imported, taken, frozenset(loaders), reading.has_classes)
 
@@ -84,7 +101,11 @@ def _with_inner(names: Names, held: bytes) -> Names:
 
 def _loads(module: str) -> bool:
     """Whether a module is one by which any code may be loaded."""
-    return module.partition(".")[0] in _LOADING or module.startswith(_LOADING_BELOW)
+    return _top(module) in _LOADING + _RUNNING or module.startswith(_LOADING_BELOW)
+
+
+def _top(module: str) -> str:
+    return module.partition(".")[0]
 
 
 class _Any(type):
@@ -114,7 +135,7 @@ class _Reading(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         self.first = self.first if any(self.first) else (module, name)
-        if name in _LOADERS or (name in _READING and _loads(module)):
+        if name in _LOADERS or (name in _READING and _loads(module)) or (name == "load" and _top(module) in _WITH_LOAD):
             self.loaders.add(f"{module}.{name}")
         if module == cloudpickle.__name__:
             self.has_classes |= name in _CLASSES

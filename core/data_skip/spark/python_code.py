@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from pyspark import SparkContext
 
 from data_skip.source_code import imported_by, is_installed, is_of_library, is_of_python, parents, referred, spec_of, whole
+from data_skip.spark.copies import has_another
 from data_skip.spark.installed import hidden, installed, is_elsewhere, is_of_library_of, lies_installed, why_others
 from data_skip.spark.pickled import Names, names_of
 from data_skip.spark.workers import Worker, started_by, worker_of
@@ -47,6 +48,8 @@ _SECONDS = 2.0  # for which what was seen of code is believed that is not edited
 _OWN_TYPES = re.compile(r"\budt\b")
 _BROADCAST = ".broadcast"  # with which the name of the module ends that a variable of this kind is of; a large pickle is one itself
 _VERSIONED = "pickled_with_version"  # True of a class whose instances say by what they are pickled as which code they mean
+# The digests that a vouched module had in an application, by that one's beginning.
+_MET: dict[tuple[str, float], set[str]] = {}
 
 
 def with_code(tree: Any, vouched: str) -> Any:
@@ -137,12 +140,20 @@ def _all_of(vouched: str, moment: int) -> tuple[str, set[str]]:
     return whole(vouched), imported_by(vouched)
 
 
+@lru_cache(maxsize=256)
+def _is_another(vouched: str, path: tuple[str, ...], shipped: tuple[str, ...], moment: int) -> bool:
+    """As of `has_another`; as long as `_all_of`."""
+    return has_another(vouched, path, shipped)
+
+
 class _Named:
     """What a function names, by module and distribution: the code, and of what nobody knows which code it is in workers."""
 
     def __init__(self, vouched: set[str], worker: Worker | None, context: SparkContext | None) -> None:
         self.worker, self._vouched, self._context = worker, vouched, context
         self._began = 0.0 if context is None else started_by(context).began
+        path = () if worker is None else worker.path
+        self._shipped = () if context is None else tuple(place for place in path if place.startswith(started_by(context).files))
         self._met: set[str] = set()
         version = ".".join(python_version_tuple()[:2])  # which Spark compares
         self.seen = {"python": version} if worker is None else {"python": worker.version, "zone": worker.zone}
@@ -192,9 +203,15 @@ class _Named:
             name = left.pop()
             if (all_of := f"all of {name}") in self.seen:
                 continue
-            self.seen[all_of], others = _all_of(name, int(time.monotonic() / _SECONDS))
+            moment = int(time.monotonic() / _SECONDS)
+            self.seen[all_of], others = _all_of(name, moment)
             if not self.seen[all_of]:
                 self.unsure.append(f"module {name}, of which there is no file")
+            _MET.setdefault((name, self._began), set()).add(self.seen[all_of])
+            if len(_MET[name, self._began]) > 1:
+                self.unsure.append(f"module {name}, which was edited since Spark began: workers may have loaded it before")
+            if self.worker is not None and _is_another(name, self.worker.path, self._shipped, moment):
+                self.unsure.append(f"module {name}, of which workers may find another copy than the driver's")
             left += sorted({known for other in others if (known := self._vouched_for(other)) and spec_of(known) is not None})
             self.seen |= installed(name.partition(".")[0], self._began).code
             for package in sorted({other.partition(".")[0] for other in others}):
