@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
+import subprocess
+import sys
 import tempfile
 import time
 import tracemalloc
@@ -173,3 +175,17 @@ def test_of_a_field_that_a_file_lacks_nothing_is_told(store: DeltaStore, monkeyp
     assert sum(expected) == 4
     monkeypatch.setattr(snapshot, "_READ_WHOLE", 0)
     assert read(DeltaStore(store.uri)).collected("x").tolist() == expected
+
+
+def test_a_forked_process_that_ends_deletes_no_keys() -> None:
+    script = """if True:
+        import os, sys
+        from data_skip.store.keys_file import KeysFile
+        file = KeysFile(1)
+        if not (fork := os.fork()):
+            sys.exit()
+        os.waitpid(fork, 0)
+        print(file.is_there)
+        file.delete()
+        print(file.is_there)"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split() == ["True", "False"]

@@ -47,7 +47,7 @@ class KeysFile:
         self._width = 8 if wide else 4
         self._file = _made()
         self.name = self._file.name
-        self._deleted = weakref.finalize(self, _delete, self.name)
+        self._deleted = weakref.finalize(self, _delete, self.name, os.getpid())
         self._writer = ThreadPoolExecutor(1)
         self._waiting: deque[Future[None]] = deque()
 
@@ -150,6 +150,8 @@ def _opened_at_once(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
-def _delete(name: str) -> None:
+def _delete(name: str, process: int) -> None:
+    if os.getpid() != process:  # a fork, as of multiprocessing: the file is still that of the one that made it
+        return
     with suppress(OSError):  # as where the name of what is mapped cannot be removed
         os.unlink(name)
