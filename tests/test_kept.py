@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import deque
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from data_skip import MinMax
 from data_skip.files.listing import Listing
 from data_skip.planning import callback, decide
 from data_skip.planning.report import Reports
+from data_skip.spark import kept
 from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
 from tests.support import Lake, aged, rows_of
@@ -153,3 +155,14 @@ def test_settings_of_hadoop_as_they_are_set_and_taken_away(lake: Lake) -> None:
         hadoop.unset(key)
         hadoop.reloadConfiguration()
     assert told() is None
+
+
+def test_queries_that_ask_at_once_what_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one of them has seen the other one takes: it raised an IndexError, and the query read all files."""
+
+    class Taken(deque[str]):
+        def __bool__(self) -> bool:
+            return True
+
+    monkeypatch.setattr(kept, "_GONE", Taken(["1", "2"]))
+    assert kept.gone() == "1,2"

@@ -141,7 +141,11 @@ def test_paths_that_are_much_longer_than_the_first(monkeypatch: pytest.MonkeyPat
     """For which begins of 32 bits are taken, and are too small."""
     monkeypatch.setattr(keys_file, "_MOST_MAPPED", 100)
     with pytest.raises(OSError, match="more than 2 times as long as the first"):
-        written(pa.concat_tables([table([("a", 1, 1)]), table([("b" * 101, 1, 1)])]), np.ones(2, dtype=bool))
+        written(keys := pa.concat_tables([table([("a", 1, 1)]), table([("b" * 101, 1, 1)])]), np.ones(2, dtype=bool))
+    file = KeysFile.of(keys, 0)  # of what is at hand that need not be guessed: nothing was skipped then, for any query
+    file.tell(np.ones(2, dtype=bool), False)
+    assert file.mapped()["path"].to_pylist() == ["a", "b" * 101]
+    file.delete()
 
 
 def test_the_jvm_maps_more_than_two_billion_bytes(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import subprocess
+import sys
 import tempfile
 import time
 import tracemalloc
@@ -64,6 +67,8 @@ def test_what_killed_processes_leave_of_keys_is_deleted(monkeypatch: pytest.Monk
     """By the next one, and nothing of processes that live: these have locks, which end with a process."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     living, other = KeysFile(1), tmp_path / "data-skip-check-of-another-kind"
+    pipe = Path(f"{living.name}-which-is-a-pipe")  # to open it waits for who writes to it
+    os.mkfifo(pipe)
     for path in (other, Path(f"{living.name}-of-one-that-was-killed")):
         path.touch()
     keys_file._delete_left_behind.cache_clear()
@@ -158,3 +163,29 @@ def test_which_records_there_are_is_told_by_one_field(store: DeltaStore, monkeyp
     found = read(DeltaStore(store.uri))
     assert {of: found.collected(of).tolist() for of in expected} == expected
     assert ["nulls"] in asked and {*map(len, asked)} == {1} and not found.keeps("x")
+
+
+def test_of_a_field_that_a_file_lacks_nothing_is_told(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of an index whose records have one more by now: it takes least, and all older files were collected anew by each refresh."""
+    types = [pa.struct([("text", pa.string())]), pa.struct([("text", pa.string()), ("more", pa.int64())])]
+    for i, type_ in enumerate(types):
+        records = pa.array([{"text": "a"}, None, {"text": "b"}], type_)
+        store.append(files(*range(3 * i, 3 * i + 3)), [1] * 3, {column("x").with_type(type_): records})
+    expected = read(DeltaStore(store.uri)).collected("x").tolist()
+    assert sum(expected) == 4
+    monkeypatch.setattr(snapshot, "_READ_WHOLE", 0)
+    assert read(DeltaStore(store.uri)).collected("x").tolist() == expected
+
+
+def test_a_forked_process_that_ends_deletes_no_keys() -> None:
+    script = """if True:
+        import os, sys
+        from data_skip.store.keys_file import KeysFile
+        file = KeysFile(1)
+        if not (fork := os.fork()):
+            sys.exit()
+        os.waitpid(fork, 0)
+        print(file.is_there)
+        file.delete()
+        print(file.is_there)"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split() == ["True", "False"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +32,7 @@ class Kept:
 def gone() -> str:
     """The numbers, separated by commas, of what the JVM need not keep any more: to be told to it once."""
     numbers = []
-    while _GONE:
-        numbers.append(_GONE.popleft())
+    with suppress(IndexError):  # where there are no more, or another query's thread has taken the last one
+        while True:
+            numbers.append(_GONE.popleft())
     return ",".join(numbers)

@@ -35,18 +35,30 @@ _PREFIX = "data-skip-keys-"
 class KeysFile:
     """Such a file, while it is written, part by part; it is gone with this object, which what has mapped it survives."""
 
-    def __init__(self, count: int, first: int = 0) -> None:
-        """count: of the new ones. first: how many are mapped before. OSError where no file can be made, and for more than the JVM maps."""
+    def __init__(self, count: int, first: int = 0, wide: bool = False) -> None:
+        """count: of the new ones. first: how many are mapped before. wide: whether begins have 64 bits, however long the first paths are.
+
+        OSError where no file can be made, and for more than the JVM maps.
+        """
         if 8 * (first + count + 1) > _MOST_MAPPED:
             raise OSError(f"it has {first + count:,} file versions; at most {_MOST_MAPPED // 8 - 1:,} are looked up")
         self._count, self._first = count, first
         self._at = self._end = 0
-        self._width = 4
+        self._width = 8 if wide else 4
         self._file = _made()
         self.name = self._file.name
-        self._deleted = weakref.finalize(self, _delete, self.name)
+        self._deleted = weakref.finalize(self, _delete, self.name, os.getpid())
         self._writer = ThreadPoolExecutor(1)
         self._waiting: deque[Future[None]] = deque()
+
+    @classmethod
+    def of(cls, keys: pa.Table, first: int) -> KeysFile:
+        """Of all keys the new ones, which are at hand: how long their paths are need not be guessed. OSError as of `add`."""
+        batches = keys.slice(first).to_batches()
+        file = cls(len(keys) - first, first, sum(len(text_of(part["path"])[1]) for part in batches) > _MOST_MAPPED)
+        for part in batches:
+            file.add(part)
+        return file
 
     def add(self, keys: pa.RecordBatch) -> None:
         """The next ones. They are written beside, which takes as long as to read others. OSError where there is no room."""
@@ -128,11 +140,18 @@ def _made() -> Any:
 def _delete_left_behind(folder: str) -> None:
     """Deletes, once a process, such files of processes that were killed: nobody has a lock on them."""
     for path in Path(folder).glob(f"{_PREFIX}*"):
-        with suppress(OSError), path.open("rb") as file:  # as those of another user; and those that are locked
+        with suppress(OSError), open(path, "rb", opener=_opened_at_once) as file:  # as those of another user; and those that are locked
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
 
 
-def _delete(name: str) -> None:
+def _opened_at_once(name: str, flags: int) -> int:
+    """Whatever others have put there: a pipe would wait for who writes to it, and a link leads elsewhere."""
+    return os.open(name, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+
+
+def _delete(name: str, process: int) -> None:
+    if os.getpid() != process:  # a fork, as of multiprocessing: the file is still that of the one that made it
+        return
     with suppress(OSError):  # as where the name of what is mapped cannot be removed
         os.unlink(name)

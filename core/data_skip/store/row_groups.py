@@ -139,9 +139,9 @@ class RowGroups:
         return found
 
     def with_records(self, group: int, column: str) -> npt.NDArray[np.bool_]:
-        """Which rows of a row group have a record of an index: each field tells, so the one is read that takes least."""
+        """Which rows of a row group have a record of an index: each field that the file has tells, so the one is read that takes least."""
         names = [field.name for field in self._schema.field(column).type]
-        least = min(names, key=lambda name: self.least_bytes_of(group, column, [name]))
+        least = min(names, key=lambda name: self.least_bytes_of(group, column, [name]) or math.inf)  # no bytes: the file has no such field
         return self.read([group], column, [least]).is_valid().to_numpy()
 
     def have_no_nan(self, column: str, field: str, groups: Sequence[int]) -> None:

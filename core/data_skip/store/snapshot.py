@@ -197,7 +197,7 @@ class Snapshot(StoredRecords):
     def _handed_over(self, take: Callable[[str, str], Read | None], mapped_as: str, first: int) -> Read | None:
         file, self._file = self._file, None
         if file is None or first or not file.is_there:
-            file = self._reading(lambda: self._packed(first))
+            file = self._reading(lambda: KeysFile.of(self.keys, first))
         try:
             self._reading(lambda: file.tell(self.listed, self._versions.letters.flat))
             found = take(file.name, mapped_as)
@@ -207,12 +207,6 @@ class Snapshot(StoredRecords):
             return found
         finally:
             file.delete()
-
-    def _packed(self, first: int) -> KeysFile:
-        file = KeysFile(self.count - first, first)
-        for keys in self.keys.slice(first).to_batches():
-            file.add(keys)
-        return file
 
     def collected(self, columns: Iterable[str]) -> npt.NDArray[np.bool_]:
         """Which file versions have been collected for all of these indexes (perhaps with nothing known as the result)."""
