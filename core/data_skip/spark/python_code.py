@@ -6,7 +6,8 @@ where all code that it names is known to be the same everywhere, and for as long
 
 - of Python's library, and of pyspark;
 - of packages that were installed before Spark began: by their versions and files, and those of the packages which they require;
-- of modules for which the user vouches (VOUCHED): by their source on the driver, and that of all to which they refer.
+- of modules for which the user vouches (VOUCHED): by their source on the driver, and that of all to which they refer, unless workers may
+  find another copy here, or they are seen to be edited.
 
 So is what its code imports as it runs; what may load code otherwise is not believed. Not seen is what a module's own functions load as they
 run, and what is read besides: files, tables, the environment of the driver.
