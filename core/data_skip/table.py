@@ -398,7 +398,7 @@ class Table:
         snapshot = self._store.snapshot()
         if snapshot is None:
             return
-        if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.small_parts > _MOST_PARTS:
+        if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.has_small_parts(_MOST_PARTS):
             try:
                 self._store.compact(self._order(snapshot))
             except NotDeletedError as error:

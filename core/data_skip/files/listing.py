@@ -22,35 +22,37 @@ from data_skip.store import Snapshot
 class Listing:
     """The files that Spark would read for one scan. They stay in the JVM; what crosses is mostly bits."""
 
-    def __init__(self, java: Any, scan: Scan, told: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """java: the Listing of the JVM, or by what it is kept there. `told`: what is known of it already, else it is asked for."""
-        self._java, self.scan, self._told = java, scan, told
+    def __init__(self, found: Callable[[], Any], scan: Scan, told: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """found: gives the Listing of the JVM. `told`: what is known of it already, else it is asked for."""
+        self._found, self.scan, self._told = found, scan, told
 
     @classmethod
     def now(cls, scan: Scan) -> Listing:
         """The files that Spark would read for a scan now."""
-        return cls(scan.java.listing(), scan)
+        java = scan.java.listing()
+        return cls(lambda: java, scan)
 
     @classmethod
     def beside(cls, scan: Scan) -> Listing:
         """The files that Spark lists for a scan, and looks at for columns and the types of partitions, but does not read."""
-        return cls(scan.java.beside(), scan)
+        java = scan.java.beside()
+        return cls(lambda: java, scan)
 
     @classmethod
-    def of(cls, java: Any, told: str, kept: Callable[[str], Any]) -> Listing:
-        """A Listing of the JVM, with the scan that it is of, and what SkippingFileIndex.told tells of both.
-
-        java: None where what is told says by which number `kept` gets it.
-        """
+    def of(cls, kept: Kept, told: str) -> Listing:
+        """A Listing that the JVM keeps, with the scan that it is of, and what SkippingFileIndex.told tells of both."""
         which, of_listing, of_scan = told.split("\n", 2)
         found = {**json.loads(which), **json.loads(of_listing)}
-        java = Kept(found["kept"], kept) if java is None else java
+
+        def java() -> Any:
+            return kept.java
+
         return cls(java, Scan(listing=java, told={**found, "description": of_scan}), found)
 
     @property
     def java(self) -> Any:
         """The Listing of the JVM."""
-        return self._java.java if isinstance(self._java, Kept) else self._java
+        return self._found()
 
     @property
     def is_answered(self) -> bool:
@@ -147,9 +149,8 @@ class ListedVersions:
 
     def directories(self) -> npt.NDArray[np.int32]:
         """For each file version the number of its directory (see `Listing.partition_values`); -1 where it is not listed."""
-        return np.frombuffer(b64decode(self._listing.java.versions(self._snapshot).directories(len(self.mask))), dtype=">i4").astype(
-            np.int32
-        )
+        told = self._listing.java.versions(self._snapshot).directories(len(self.mask))
+        return np.frombuffer(b64decode(told), dtype=">i4").astype(np.int32)
 
     def steady(self, versions: Mask) -> None:
         """Notes that listed file versions give the same rows, however Spark cuts them into parts."""

@@ -60,9 +60,10 @@ class Callback:
         """The answer to a question of the JVM; where there is none, None, and all files are read.
 
         A question is a word, and what is told with it in further lines.
-        "list", told of a Listing (SkippingFileIndex.told): "decided", and which files need not be read, unless they are taken away by
-        now; or "ask", to be asked again once Python functions have been run; or "tasks", once the job has that was handed over to it; or
-        "run", how many bytes that may save, and of each runtime filter a line, why it is not worth knowing, "" where it is.
+        "list", told by which number a Listing is kept, and of it (SkippingFileIndex.told; nothing: that is asked for): "decided", and which
+        files need not be read, unless they are taken away by now; or "ask", to be asked again once Python functions have been run; or
+        "tasks", once the job has that was handed over to it; or "run", how many bytes that may save, and of each
+        runtime filter a line, why it is not worth knowing, "" where it is.
         "indexed", told of a query's scans, and of those that will stay as they are, as no index may serve them, or nothing is known of
         their rows (SkippingRule.Left): which numbers of Kept.java are held no more; JSON, of each scan what is known of its table's
         indexes (Indexed), null where there are none.
@@ -83,7 +84,9 @@ class Callback:
             if what == "follow":
                 return _why_not_followed(json.loads(told), catalog, self._refresh)
             if what == "list":
-                return self._decide(java, told or str(java.scan().told(java)), catalog)
+                number, _, told = told.partition("\n")
+                kept = Kept(number, self._kept)
+                return self._decide(kept, told or str(kept.java.scan().told(kept.java)), catalog)
             looked = self._look(json.loads(told), catalog)  # where that fails, nobody hears of what is gone
             return f"{gone()}\n{looked}"
         except StoreError as error:
@@ -95,9 +98,9 @@ class Callback:
             log.warning("data-skip skipped nothing: %s: %s", type(error).__name__, error)
             return f"{type(error).__name__}: {error}" if what == "explain" else None
 
-    def _decide(self, java: Any, told: str, catalog: Catalog) -> str:
-        """java: a Listing; None where what is told says by which number it is kept."""
-        listing = Listing.of(java, told, self._kept)
+    def _decide(self, kept: Kept, told: str, catalog: Catalog) -> str:
+        """kept: the Listing of the JVM."""
+        listing = Listing.of(kept, told)
         same = told.partition("\n")[2]
         made = self._repeated.of(same)
         if made is not None and (judgement := made.again(listing, catalog.find, catalog.knowledge)) is not None:
@@ -111,7 +114,7 @@ class Callback:
                 return "tasks"
             except Exception as unfit:  # what Spark cannot make a job of
                 job.snapshot.why_no_tasks = f"{type(unfit).__name__}: {first_line(unfit)}"
-                return self._decide(java, told, catalog)
+                return self._decide(kept, told, catalog)
         not_run: Sequence[str] = []
         if listing.refusals:
             weighed = worth(judgement, catalog.knowledge)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from types import MappingProxyType
@@ -18,7 +18,6 @@ import xxhash
 from data_skip.ask_spark import Bisection, Claims
 from data_skip.data_types import INTEGRAL
 from data_skip.expression import Call, Expression, Literal, Source, decode, decode_value
-from data_skip.spark.kept import Kept
 from data_skip.spark.python_code import PYTHON_FUNCTION, with_code
 
 _MOST_OPERANDS = 10  # of an AND or OR that are written out for people
@@ -29,9 +28,8 @@ _TYPE_NAMES = {"timestamp": "timestamp_ltz"}  # in SQL text, "timestamp" is the 
 class Scan:
     """A scan that Spark plans: its SkippingFileIndex in the JVM. It is the `ask_spark.Spark` of filters, which ask about its tree."""
 
-    def __init__(self, java: Any = None, listing: Any = None, told: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """`told`: what is known of it already, else it is asked for. listing: of the JVM, or by what it is
-        kept there; the scan is that which it lists."""
+    def __init__(self, java: Any = None, listing: Callable[[], Any] | None = None, told: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """listing: gives a Listing of the JVM, which lists the scan. `told`: what is known of it already, else it is asked for."""
         self._java, self._listing, self._told = java, listing, told
         self._sql: dict[Source, str] = {}
         self._truths: dict[tuple[str, str, bytes], npt.NDArray[np.uint8]] = {}
@@ -48,8 +46,8 @@ class Scan:
     @property
     def java(self) -> Any:
         """The SkippingFileIndex."""
-        if self._java is None:
-            self._java = (self._listing.java if isinstance(self._listing, Kept) else self._listing).scan()
+        if self._java is None and self._listing is not None:
+            self._java = self._listing().scan()
         return self._java
 
     @cached_property

@@ -116,10 +116,14 @@ class Snapshot(StoredRecords):
     def why_no_tasks(self, why: str) -> None:
         self._no_tasks = why, now() + _NO_TASKS_SECONDS
 
-    @property
-    def small_parts(self) -> int:
-        """In how many files of the index its rows lie that take less than half of what deltalake puts into one: others stay as many."""
-        return sum(not has_bytes(file.metadata, _A_PART // 2) for file in self._dataset.get_fragments())
+    def has_small_parts(self, most: int) -> bool:
+        """Whether its rows lie in more than so many files that take less than half of what deltalake puts into one: others stay as many.
+
+        No file is looked into where all are no more than that.
+        """
+        if len(self._dataset.files) <= most:
+            return False
+        return sum(not has_bytes(file.metadata, _A_PART // 2) for file in self._dataset.get_fragments()) > most
 
     @property
     def files(self) -> list[FileKey]:

@@ -177,13 +177,12 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
    * alone differs where the same is planned again. In one text, since to answer anything by itself takes as long as most of what is decided.
    */
   public String told(Listing listing) {
-    return told(listing, null, true);
+    return told(listing, true);
   }
 
-  /** kept: its number, by which Python gets the listing. byCalls: what is to be skipped is not told in the answer. */
-  private String told(Listing listing, String kept, boolean byCalls) {
+  /** byCalls: what is to be skipped is not told in the answer. */
+  private String told(Listing listing, boolean byCalls) {
     Map which = new LinkedHashMap();
-    which.put("kept", kept);
     which.put("by_calls", Boolean.valueOf(byCalls));
     which.put("execution_id", executionId());
     which.put("number", new Long(number));
@@ -342,17 +341,17 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   /** What Python says of a listing, from which it has taken the files that need not be read. */
   private String asked(Listing listing) {
-    if (!Connection.answersAtOnce()) return (String) python.apply("list", listing); // it asks for what else would be told
-    String said = asked(listing, false);
+    if (!Connection.answersAtOnce()) return asked(listing, ""); // it asks for what else would be told
+    String said = asked(listing, told(listing, false));
     if (said == null || !said.startsWith(DECIDED)) return said;
-    return listing.skipAll(said.substring(DECIDED.length()).split("\n")) ? DECIDED : asked(listing, true); // and tells of those that have changed
+    return listing.skipAll(said.substring(DECIDED.length()).split("\n")) ? DECIDED : asked(listing, told(listing)); // and tells of those that have changed
   }
 
-  private String asked(Listing listing, boolean byCalls) {
+  private String asked(Listing listing, String told) {
     String number = Kept.keep(listing);
     String said = null;
     try {
-      return said = (String) python.apply("list\n" + told(listing, number, byCalls), null);
+      return said = (String) python.apply("list\n" + number + "\n" + told, null);
     } finally {
       if (said == null) Kept.forget(number);
     }

@@ -20,7 +20,7 @@ public final class Place {
   public final Map subqueries = new IdentityHashMap(); // its SubqueryExpressions -> the roots of their plans
   public final Map repeating = new IdentityHashMap(); // those that repeat the other side of a join -> the place on this side of it
   public int height;
-  public int shape; // equal plans have equal ones: the kinds of their operators, and how many columns their scans have
+  public int shape; // plans that the optimizer leaves equal have equal ones: the kinds of their operators, and how many columns their scans have
   public PushedDown given = PushedDown.NOTHING; // what is known of its rows by what stands above it
   public LogicalPlan rewritten;
 
