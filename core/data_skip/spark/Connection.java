@@ -1,5 +1,6 @@
 package data_skip;
 
+import java.net.Socket;
 import java.net.SocketException;
 import java.util.Base64;
 import py4j.ClientServerConnection;
@@ -11,6 +12,8 @@ import py4j.Py4JPythonClientPerThread;
  */
 public final class Connection {
   private static volatile Py4JPythonClientPerThread client; // null: unknown, as where one connection serves all threads
+
+  private static final ThreadLocal AT_ONCE = new ThreadLocal(); // the Socket over which this thread's go at once
 
   private Connection() {}
 
@@ -28,8 +31,11 @@ public final class Connection {
   public static boolean answersAtOnce() {
     ClientServerConnection connection = client == null ? null : client.getPerThreadConnection();
     if (connection == null) return false;
+    Socket socket = connection.getSocket();
+    if (AT_ONCE.get() == socket && !socket.isClosed()) return true;
     try {
-      connection.getSocket().setTcpNoDelay(true);
+      socket.setTcpNoDelay(true);
+      AT_ONCE.set(socket);
       return true;
     } catch (SocketException closed) { // then there is nobody to answer
       return false;

@@ -50,6 +50,11 @@ public final class Plans {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final JavaSerializer TASKS = new JavaSerializer(new org.apache.spark.SparkConf(false)); // as SparkEnv has it
   private static final int MOST_GROWTH = 2000;
+  private static final ClassValue NEAREST = new ClassValue() {
+    protected Object computeValue(Class type) {
+      return Boolean.valueOf(type.getSimpleName().toUpperCase().contains("KNN"));
+    }
+  };
   private static final List FORMATS =
       java.util.Arrays.asList(
           new String[] {
@@ -125,7 +130,7 @@ public final class Plans {
    * function of all rows of an operator that is made of it later, as ST_DBSCAN.
    */
   public static boolean dependsOnOtherRows(Expression expression) {
-    if (expression.getClass().getSimpleName().toUpperCase().contains("KNN")) return true;
+    if (NEAREST.get(expression.getClass()) == Boolean.TRUE) return true;
     boolean runElsewhere = expression instanceof Unevaluable && !(expression instanceof PythonUDF) && !(expression instanceof PlanExpression);
     if (runElsewhere && !expression.deterministic()) return true;
     scala.collection.Iterator children = expression.children().iterator();

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.internal.SQLConf;
 
@@ -13,7 +14,8 @@ public final class UserSettings {
   private static final List ON = Arrays.asList(new String[] {"true", "on", "yes", "1"});
   private static final List OFF = Arrays.asList(new String[] {"false", "off", "no", "0"});
   private static final String FRESHNESS = "spark.data_skip.freshness";
-  private static final String CONTRACT = "listing|snapshot|bounded\\([0-9]{1,9}(\\.[0-9]{1,9})?\\)";
+  private static final Pattern CONTRACT = Pattern.compile("listing|snapshot|bounded\\([0-9]{1,9}(\\.[0-9]{1,9})?\\)");
+  private static final Pattern WHITE = Pattern.compile("\\s");
   private static final String MAX_BYTES = "spark.data_skip.join.maxBytes";
   private static final String MODULES = "spark.data_skip.python.modules";
   private static final String PREFIX = "spark.data_skip.";
@@ -42,8 +44,8 @@ public final class UserSettings {
 
   /** `listing`, `snapshot`, or as `bounded(60)`, of a text in any letters; null of one that is none of these. */
   public static String contract(String text) {
-    String contract = text.replaceAll("\\s", "").toLowerCase(Locale.ROOT);
-    return contract.matches(CONTRACT) ? contract : null;
+    String contract = WHITE.matcher(text).replaceAll("").toLowerCase(Locale.ROOT);
+    return CONTRACT.matcher(contract).matches() ? contract : null;
   }
 
   /** The most that a small side may read; null where what is set is no size. */

@@ -1,5 +1,6 @@
 package data_skip;
 
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -14,10 +15,14 @@ import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.StructType;
 
 /** What Python is told of a scan, ready for JSON. */
 public final class Description {
   private static final String[] SYSTEMS = {"fs.", "dfs.", "parquet.encryption.", "parquet.crypto."}; // as of settings.py: may be secrets
+
+  private static final Object[][] SCHEMAS = new Object[64][]; // of each a StructType, weakly, and its JSON
+  private static int oldest; // where threads count it at once, one more is made twice
 
   private Description() {}
 
@@ -40,7 +45,18 @@ public final class Description {
     json.put("format", Plans.formatName(relation.fileFormat()));
     if (!Plans.isSparks(relation.fileFormat())) json.put("code", Code.of(relation.fileFormat().getClass()));
     json.put("options", options(relation));
-    json.put("schema", Variants.asWritten(relation.dataSchema()).json());
+    json.put("schema", schema(relation.dataSchema()));
+    return json;
+  }
+
+  /** The schema as JSON, of those of the last tables made once: it is most of what is told of a scan. */
+  private static String schema(StructType schema) {
+    for (int i = 0; i < SCHEMAS.length; i++) {
+      Object[] known = SCHEMAS[i];
+      if (known != null && ((WeakReference) known[0]).get() == schema) return (String) known[1];
+    }
+    String json = Variants.asWritten(schema).json();
+    SCHEMAS[(oldest++ & Integer.MAX_VALUE) % SCHEMAS.length] = new Object[] {new WeakReference(schema), json};
     return json;
   }
 

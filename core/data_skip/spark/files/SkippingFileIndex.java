@@ -54,6 +54,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private final SparkSession asking; // the query's; the relation may be of another
   private final SideTime time; // of all scans of the query
   private volatile Object known; // of its rows, in a form that is equal for equal scans
+  private List affordable; // of its runtime filters, once it is asked for
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
   private volatile Object[] lastListed; // by which filters it was listed last, and what was given
 
@@ -385,7 +386,10 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   }
 
   private List affordable() {
-    return runtimeFilters.isEmpty() ? runtimeFilters : RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes());
+    if (affordable == null) {
+      affordable = runtimeFilters.isEmpty() ? runtimeFilters : RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes());
+    }
+    return affordable;
   }
 
   /** Why runtime filters may not be run, and no contract is followed, for people. */

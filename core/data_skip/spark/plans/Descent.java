@@ -71,13 +71,16 @@ public final class Descent {
       place.height = Math.max(place.height, child.height + 1);
       place.shape = 31 * place.shape + child.shape;
     }
-    scala.collection.Iterator expressions = plan.expressions().iterator();
-    while (expressions.hasNext()) addSubqueries((Expression) expressions.next(), place);
+    if (plan.containsPattern(TreePattern$.MODULE$.PLAN_EXPRESSION())) { // or one below it does
+      scala.collection.Iterator expressions = plan.expressions().iterator();
+      while (expressions.hasNext()) addSubqueries((Expression) expressions.next(), place);
+    }
     places.add(place);
     return place;
   }
 
   private void addSubqueries(Expression expression, Place place) {
+    if (!expression.containsPattern(TreePattern$.MODULE$.PLAN_EXPRESSION())) return;
     if (expression instanceof SubqueryExpression) {
       LogicalPlan query = (LogicalPlan) ((SubqueryExpression) expression).plan();
       Place repeating = expression instanceof DynamicPruning ? besideSide(place, query) : null;
@@ -205,6 +208,7 @@ public final class Descent {
   }
 
   private Expression withSubqueries(final Place place, Expression expression) {
+    if (!expression.containsPattern(TreePattern$.MODULE$.PLAN_EXPRESSION())) return expression;
     Place beside = (Place) place.repeating.get(expression);
     Place query = beside == null ? (Place) place.subqueries.get(expression) : beside.parent.child(1 - beside.side);
     if (query != null) {

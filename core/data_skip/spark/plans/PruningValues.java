@@ -1,5 +1,6 @@
 package data_skip;
 
+import java.lang.reflect.Method;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -9,6 +10,16 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
  * the first join of that (its BroadcastValueProjection, where `dynamicPartitionPruning.broadcastProjection.enabled` is set).
  */
 public final class PruningValues {
+  private static final ClassValue PROJECTION = new ClassValue() { // what gives it, of each class that has it
+    protected Object computeValue(Class type) {
+      try {
+        return type.getMethod("broadcastValueProjection", new Class[0]);
+      } catch (NoSuchMethodException without) {
+        return without;
+      }
+    }
+  };
+
   private PruningValues() {}
 
   /** The place of what is broadcast, where the pruning repeats the plan at `query`; null where no such broadcast is looked for. */
@@ -37,10 +48,12 @@ public final class PruningValues {
   }
 
   private static scala.Product projection(Expression pruning) {
+    Object method = PROJECTION.get(pruning.getClass());
+    if (!(method instanceof Method)) return null; // an earlier Spark's
     try {
-      scala.Option found = (scala.Option) pruning.getClass().getMethod("broadcastValueProjection", new Class[0]).invoke(pruning, new Object[0]);
+      scala.Option found = (scala.Option) ((Method) method).invoke(pruning, new Object[0]);
       return found.isDefined() ? (scala.Product) found.get() : null;
-    } catch (ReflectiveOperationException earlier) {
+    } catch (ReflectiveOperationException e) {
       return null;
     }
   }
