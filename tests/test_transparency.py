@@ -17,6 +17,8 @@ from pyspark.sql import functions as F
 import data_skip
 from data_skip import MinMax, Prefix, QueryReport, ScanReport, Skipping, Suffix, ValueList
 from data_skip.planning import callback
+from data_skip.planning.callback import Callback
+from data_skip.planning.decide import represent
 from tests.support import Lake, files_read, rows_of, settings_of
 
 HIGH = {"high.parquet"}
@@ -348,11 +350,11 @@ def only_leaf(plan: Any) -> Any:
 def test_a_query_is_explained_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def explain(skipping: data_skip.Skipping, scan: object) -> str:
+    def explain(skipping: Callback, number: str, told: str, catalog: object) -> str:
         asked.append("what it skips")
         return f"explained {len(asked)} times"
 
-    monkeypatch.setattr(callback, "_explained", explain)
+    monkeypatch.setattr(Callback, "_explain", explain)
     frame = lake.spark.sql("SELECT s, count(*) FROM trans WHERE x > 100 GROUP BY s")  # in steps, of which each prints the plan
     with settings_of(lake.spark, {"spark.sql.ui.explainMode": "formatted"}):  # Spark's default
         frame.collect()
@@ -360,6 +362,32 @@ def test_a_query_is_explained_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) 
         frame.collect()
     assert len(asked) == 2
     assert "explained 3 times" in explained(frame), "outside of a query it is asked anew"
+
+
+def test_a_clause_is_found_once_for_each_version_of_an_index(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Lake(lake.spark, lake.skipping, tmp_path / "own")
+    own.file("some.parquet", {"x": [1, 200], "s": ["Oslo", "Turku"]})
+    own.index(MinMax("x"))
+    found: list[str] = []
+
+    def found_anew(*given: Any) -> Any:
+        found.append("a clause")
+        return represent(*given)
+
+    monkeypatch.setattr(callback, "represent", found_anew)
+
+    def clause_of(where: str) -> str:
+        text = explained(lake.spark.read.parquet(str(own.folder)).where(where))
+        return text[text.index("skipping: ") :].split("\n")[0]
+
+    first = clause_of("x > 100")
+    assert "100" in first and len(found) == 1
+    assert clause_of("x > 100") == first and len(found) == 1
+    assert "101" in clause_of("x > 101") and len(found) == 2
+    own.index(ValueList("s"))
+    assert "100" in clause_of("x > 100") and len(found) == 3
+    with settings_of(lake.spark, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
+        assert "100" in clause_of("x > 100") and len(found) == 4
 
 
 def test_disabled_disable_and_enable(lake: Lake, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
 from data_skip.planning.decide import Find, Judgement, judge, leave, represent, take_away
 from data_skip.planning.explain import later
-from data_skip.planning.repeated import Made, Repeated
+from data_skip.planning.repeated import LONGEST, Made, Repeated
 from data_skip.planning.report import Reports, ScanReport
 from data_skip.planning.small_sides import worth
 from data_skip.spark.bridge import Scan
@@ -31,6 +31,7 @@ from data_skip.store.settings import CHOOSE_FILES
 
 log = logging.getLogger("data_skip")
 _KEPT_SNAPSHOTS = 4
+_KEPT_CLAUSES = 100
 _CHOOSE_FILES = {key.lower() for key in CHOOSE_FILES}  # options are kept in any letters
 _MOST_COLUMNS = 100  # that are told with each query
 
@@ -48,6 +49,7 @@ class Callback:
         self.reports = Reports()
         self._repeated = Repeated()
         self._logged: set[str] = set()
+        self._explained: dict[str, tuple[Any, str]] = {}  # clauses, and by which knowledge and snapshots, by what was told of their scans
         # The last of which was told, that reports may tell more: all else that they keep of an older one goes with it.
         self._told_of: deque[Snapshot] = deque(maxlen=_KEPT_SNAPSHOTS)
 
@@ -55,6 +57,7 @@ class Callback:
         """From now on nothing is answered, and every file is read."""
         self._catalog = None
         self._told_of.clear()
+        self._explained.clear()
 
     def apply(self, question: str, java: Any) -> str | None:
         """The answer to a question of the JVM; where there is none, None, and all files are read.
@@ -70,7 +73,7 @@ class Callback:
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
         "snapshot", java a SnapshotFileIndex, told the root of its table, the contract, and what of it is read (SnapshotTable.part), a
         line each: the id and the version of the last snapshot, which the JVM then knows, a line each; "" and why there is none.
-        "explain", java a SkippingFileIndex: its clause, for people.
+        "explain", told by which number a SkippingFileIndex is kept, and of it (a part of SkippingFileIndex.told): its clause, for people.
         """
         catalog = self._catalog
         what, _, told = question.partition("\n")
@@ -78,7 +81,8 @@ class Callback:
             return "disabled" if what == "explain" else None
         try:
             if what == "explain":
-                return _explained(Scan(java), catalog)
+                number, _, told = told.partition("\n")
+                return self._explain(number, told, catalog)
             if what == "snapshot":
                 return _last_snapshot(told, java, catalog)
             if what == "follow":
@@ -142,6 +146,22 @@ class Callback:
         self.reports.add(listing.execution_id, listing.scan.number, partial(_reported, report, made))
         return decided.answer
 
+    def _explain(self, number: str, told: str, catalog: Catalog) -> str:
+        """The clause of a scan, which Spark asks for each time that a query is run: found once for each version of its table's index."""
+        of_scan, description = told.split("\n", 1)
+        known = {**json.loads(of_scan), "description": description}
+        found = catalog.find(Scan(told=known).roots, math.inf)  # what files were chosen by, or will be
+        by = (catalog.knowledge, [snapshot.id for _, snapshot in found])
+        made, text = self._explained.get(told, (None, ""))
+        if made != by:
+            scan = Scan(self._kept(number), told=known)
+            text = "; ".join(str(represent(scan, snapshot, catalog.knowledge, []).clause) for _, snapshot in found) or "no index"
+            while len(self._explained) >= _KEPT_CLAUSES:
+                self._explained.pop(next(iter(self._explained)), None)
+            if len(told) <= LONGEST:
+                self._explained[told] = by, text
+        return text
+
     def _look(self, told: Mapping[str, Any], catalog: Catalog) -> str:
         """Which scans of a query have an index. What a report tells of those that stay as they are is found once somebody looks at it."""
         until = perf_counter() + told["decide_seconds"] / 2
@@ -159,13 +179,6 @@ class Callback:
 def _reported(report: Callable[[], ScanReport], made: Made | None) -> list[ScanReport]:
     """The report of a scan. made: lives as long as that is not looked at."""
     return [report()]
-
-
-def _explained(scan: Scan, catalog: Catalog) -> str:
-    found = catalog.find(scan.roots, math.inf)  # what files were chosen by, or will be
-    if not found:
-        return "no index"
-    return "; ".join(str(represent(scan, snapshot, catalog.knowledge, []).clause) for _, snapshot in found)
 
 
 def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:

@@ -17,7 +17,7 @@ from data_skip.planning.deadline import Deadline
 from data_skip.planning.decide import FEW, Find, Judgement, Verdict
 from data_skip.store import Snapshot, StoreError
 
-_LONGEST = 100_000  # letters that are kept, as of a list of values
+LONGEST = 100_000  # letters that are kept, as of a list of values
 
 
 class Made:
@@ -79,7 +79,7 @@ class Repeated:
 
     def keep(self, told: str, judgement: Judgement, knowledge: Knowledge, not_run: Sequence[str]) -> Made | None:
         """The decision, to be made again as long as whoever asks holds it; None where it follows from more than what was told."""
-        if len(told) > _LONGEST or not _follows(judgement):
+        if len(told) > LONGEST or not _follows(judgement):
             return None
         made = self._made[told] = Made(judgement, knowledge, not_run)
         return made

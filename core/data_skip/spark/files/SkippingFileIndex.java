@@ -444,12 +444,25 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     if (!execution.isEmpty() && last != null && execution.equals(last[0])) return last[1];
     try {
       String files = wrapped instanceof SnapshotFileIndex ? wrapped + "; " : listed == null ? "" : listed + "; ";
-      last = new String[] {execution, files + "skipping: " + python.apply("explain", this)};
+      last = new String[] {execution, files + "skipping: " + explained()};
     } catch (Throwable unknown) {
       return "skipping: unknown";
     }
     lastExplained = last;
     return last[1];
+  }
+
+  private Object explained() {
+    Map json = new LinkedHashMap();
+    json.put("format", Plans.formatName(relation.fileFormat()));
+    json.put("roots", Description.roots(scan));
+    json.put("settings", SessionSettings.of(session(), asking));
+    String number = Kept.keep(this);
+    try {
+      return python.apply("explain\n" + number + "\n" + Plans.json(json) + "\n" + description(), null);
+    } finally {
+      Kept.forget(number);
+    }
   }
 
   /** Two scans may share one result when they list the same files, and the same is known of their rows. */
