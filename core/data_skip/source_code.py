@@ -23,6 +23,7 @@ from itertools import islice
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
+from zipfile import ZipFile
 
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
 _FOR_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")  # also those of a user, or of a cluster
@@ -163,16 +164,27 @@ def whole(name: str) -> str:
 
 
 def imported_by(name: str) -> set[str]:
-    """The names of modules that a module, or one of a package, may import as it is loaded; of one in an archive, those that are loaded."""
-    found: set[str] = set()
+    """The names of modules that a module, or one of a package, may import, also where its functions do so; it need not be loaded."""
+    found = {other for path, text in _texts(name) for other in _imported(text, _package_of(path, name))}
+    return {other for other in found if other != name and not other.startswith(f"{name}.")}
+
+
+def _texts(name: str) -> Iterator[tuple[Path, bytes]]:
+    """The source of a module, or of a package and what is below it, by its place."""
     for file in _files(name):
         if file.suffix == ".py":
-            found |= _of_file(str(file), *state_of(file)).imported_by(_package_of(file, name))
-        elif not file.name.endswith(LOADABLE):  # an archive
-            inside = [module for other, module in [*sys.modules.items()] if other == name or other.startswith(f"{name}.")]
-            for module in inside:
-                found |= _source(module).imported_by(_attribute(module, "__package__") or "")
-    return {other for other in found if other != name and not other.startswith(f"{name}.")}
+            yield file, _of_file(str(file), *state_of(file)).text
+        elif not file.name.endswith(LOADABLE) and (spec := spec_of(name)) is not None:  # an archive
+            yield from _texts_in(file, str(spec.origin), tuple(spec.submodule_search_locations or ()), *state_of(file))
+
+
+@lru_cache(maxsize=256)
+def _texts_in(archive: Path, origin: str, places: tuple[str, ...], modified: int, size: int) -> list[tuple[Path, bytes]]:
+    """Of an archive the source that lies at one place, or below others."""
+    with ZipFile(archive) as opened:
+        paths = {archive / name: name for name in opened.namelist() if name.endswith(".py")}
+        own = [path for path in paths if str(path) == origin or any(map(path.is_relative_to, places))]
+        return [(path, opened.read(paths[path])) for path in own]
 
 
 def _package_of(file: Path, name: str) -> str:
@@ -213,15 +225,15 @@ def below(place: str) -> Iterator[Path]:
 @dataclass(frozen=True)
 class _Source:
     digest: str
-    _text: bytes
+    text: bytes
 
     @classmethod
     def of(cls, text: bytes) -> _Source:
         return cls(hashlib.sha256(text).hexdigest(), text)
 
     def imported_by(self, package: str) -> frozenset[str]:
-        """The names of modules that it may import as it is loaded, as a module of a package."""
-        return _imported(self._text, package)
+        """The names of modules that it may import, as a module of a package."""
+        return _imported(self.text, package)
 
 
 def _source(module: ModuleType) -> _Source:
@@ -287,7 +299,7 @@ def parents(name: str) -> list[str]:
 
 @lru_cache(maxsize=_MOST_SOURCES)
 def _imported(source: bytes, package: str) -> frozenset[str]:
-    """The names of modules that the source of a module may import as it is loaded: of `from a import B`, a and a.B."""
+    """The names of modules that the source of a module may import, as it is loaded or later: of `from a import B`, a and a.B."""
     try:
         open_: list[ast.AST] = [ast.parse(source)]
     except (SyntaxError, ValueError):
@@ -303,7 +315,7 @@ def _imported(source: bytes, package: str) -> frozenset[str]:
             names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):  # which is false as it runs
             open_.extend(node.orelse)
-        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        else:
             open_.extend(ast.iter_child_nodes(node))
     return frozenset(name for found in names for name in (found, *parents(found)))
 

@@ -20,6 +20,7 @@ from pyspark.sql.types import StringType
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import binding
 from data_skip.spark.python_code import NAMED, code_of
+from tests.readings.test_code_of_functions import as_if_edited_between_applications
 from tests.support import Lake, aged, rows_of
 
 
@@ -175,6 +176,7 @@ def test_constants_of_other_modules_belong_to_a_function(tmp_path: Path, monkeyp
     seen = {code_of(command, vouched)[NAMED]}
     for number, (name, source) in enumerate(sources.items(), 2):
         paths[name].write_text(source + "# edited\n")
+        as_if_edited_between_applications()
         seen.add(code_of(command, vouched)[NAMED])
         assert len(seen) == number, name
 

@@ -31,7 +31,7 @@ from data_skip.store.reader import Reading, difference, unsure
 _SHOWN = 300  # characters of what is wrong
 _NOT_DONE = "which data-skip does not do for an index"
 _NOT_KNOWN = f"now or later; see {VOUCHED} in docs/predicates.md, or index a column, of whose values functions are asked"
-_MIXED = "is by Python functions with different environments, of which Spark takes the first one's for all; register them in one"
+_MIXED = "is by Python functions with different environments, or archives, which Spark gives to all; register them in one"
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
 

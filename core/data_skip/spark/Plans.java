@@ -288,8 +288,8 @@ public final class Plans {
   }
 
   /**
-   * Whether some expressions call Python functions that were given different environments, or Pythons: of those that one operator runs Spark
-   * takes the first one's for all (BasePythonRunner).
+   * Whether some expressions call Python functions that were given different environments, Pythons, or archives: of those that one operator
+   * runs Spark takes the first one's for all, and the archives of all for each (BasePythonRunner).
    */
   public static boolean mixesEnvironments(scala.collection.Seq expressions) {
     java.util.Set found = new java.util.HashSet();
@@ -300,7 +300,8 @@ public final class Plans {
   private static void environments(Expression expression, java.util.Set found) {
     if (expression instanceof PythonUDF) {
       org.apache.spark.api.python.PythonFunction function = ((PythonUDF) expression).func();
-      found.add(java.util.Arrays.asList(new Object[] {new HashMap(function.envVars()), function.pythonExec()}));
+      java.util.Set archives = new java.util.HashSet(function.pythonIncludes());
+      found.add(java.util.Arrays.asList(new Object[] {new HashMap(function.envVars()), function.pythonExec(), archives}));
     }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) environments((Expression) children.next(), found);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -12,17 +12,18 @@ from pathlib import Path
 from data_skip.source_code import LOADABLE, below, digest_of, parents, spec_of, state_of
 
 
-def has_another(name: str, path: Sequence[str], shipped: Iterable[str]) -> bool:
+def has_another(name: str, path: Sequence[str], shipped: Sequence[str]) -> bool:
     """Whether who looks for a module, or package, at some places finds one that is not what the driver has; who finds none has no other.
 
-    shipped: those of the places of which the order is not known: Spark hands them over as a set, and a worker keeps those of before.
+    shipped: those of the places of which the order is not known: Spark hands them over as a set, and a worker keeps those of before; nor is
+    known which of them it has been told of: a function has those that were shipped before it was made, and those of others beside it.
     """
     here = spec_of(name)
     if here is None or here.origin in ("built-in", "frozen"):  # these are found before any place
         return False
     alone = [found for place in shipped if (found := _found(name, [place])) is not None and found.origin is not None]
-    first = _found(name, path)
-    copies = [*alone, *([first] if first is not None else [])]
+    first = [_found(name, path), _found(name, [place for place in path if place not in shipped])]
+    copies = [*alone, *(found for found in first if found is not None)]
     return any(_is_another(copy, here) for copy in copies if copy.origin is None or copy.origin != here.origin)
 
 

@@ -22,6 +22,7 @@ from data_skip.source_code import is_place_of_packages, parents, spec_of
 from data_skip.spark.workers import Worker
 
 _SUFFIXES = tuple(all_suffixes())
+_OF_SPARK = {"pyspark", "py4j"}  # which workers have of Spark itself
 _SECONDS = 60.0
 
 
@@ -82,10 +83,10 @@ def _is_editable(found: Distribution) -> bool:
 
 
 def _modules(files: Iterable[str]) -> set[str]:
-    """The modules and packages, those above all others, that a distribution has by its RECORD; but those of Python's library's names."""
+    """The uppermost modules and packages that a distribution has by its RECORD; but those of Python's library's names, and Spark's."""
     paths = [line.rpartition(",sha256=")[0].strip('"') for line in files]
     names = {path.split("/")[0].split(".")[0] for path in paths if path.endswith(_SUFFIXES)}
-    return {name for name in names if name.isidentifier() and name != "__pycache__"} - sys.stdlib_module_names
+    return {name for name in names if name.isidentifier() and name != "__pycache__"} - sys.stdlib_module_names - _OF_SPARK
 
 
 def _needed(requirement: str) -> str | None:

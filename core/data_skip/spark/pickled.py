@@ -14,7 +14,22 @@ from typing import Any, NamedTuple
 from pyspark.cloudpickle import cloudpickle
 
 # By which code is loaded that no import names: modules; functions and attributes that code takes; ways to read a pickle.
-_LOADING = ("pickle", "_pickle", "cloudpickle", "dill", "marshal", "importlib", "pkgutil", "pydoc", "runpy", "imp", "zipimport", "ctypes")
+_LOADING = (  # the last one starts another program
+    "pickle",
+    "_pickle",
+    "cloudpickle",
+    "dill",
+    "marshal",
+    "importlib",
+    "pkgutil",
+    "pydoc",
+    "runpy",
+    "imp",
+    "zipimport",
+    "ctypes",
+    "cffi",
+    "subprocess",
+)
 _RUNNING = (  # text as code, or what it names
     "code",
     "codeop",
@@ -33,7 +48,6 @@ _LOADING_BELOW = ("pyspark.cloudpickle", "pyspark.serializers", "logging.config"
 _PATHS = {"path", "meta_path", "path_hooks"}  # of sys: where modules are looked for; beside it, of os as well: nobody tells the two apart
 _LOADERS = {"eval", "exec", "__import__", "modules", "read_pickle", "load_module", "exec_module"}
 _WITH_LOAD = {"numpy", "joblib", "torch"}  # whose `load` reads pickles, also compressed ones, beside whatever else they are for
-_TAKING = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
 _READING = {"load", "loads", "Unpickler"}
 _OF_BYTES = {"SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8"}
 _CLASSES = {"_make_skeleton_class", "_make_skeleton_enum"}  # of cloudpickle, which is told their numbers
@@ -63,13 +77,14 @@ def names_of(pickled: bytes) -> Names:
 
 
 def _of(reading: _Reading) -> Names:
-    steps = [step for code in reading.codes for step in dis.get_instructions(code)]
     taken = frozenset(found for code in reading.codes for found in _imported(code))
     imported = frozenset(module for module, _ in taken)
-    loaders = {str(step.argval) for step in steps if step.opname in _TAKING and step.argval in _LOADERS}
-    if "sys" in reading.modules | imported and (found := _PATHS.intersection(str(step.argval) for step in steps if step.opname in _TAKING)):
+    names = {name for code in reading.codes for name in code.co_names}
+    texts = {held for code in reading.codes for held in code.co_consts if isinstance(held, str)}  # getattr(sys, "modules")
+    loaders = _LOADERS & (names | texts)
+    if "sys" in reading.modules | imported and (found := _PATHS & names):
         loaders.add(f"sys.{min(found)}")
-    if any(step.opname in _TAKING and step.argval == "load" for step in steps):
+    if "load" in names:
         loaders |= {f"{module}.load" for module in _WITH_LOAD.intersection(map(_top, reading.modules | imported))}
     loaders |= reading.loaders | set(filter(_loads, {*reading.modules, *imported, *map(".".join, taken)}))
     return Names(reading.first, frozenset(reading.modules), imported, taken, frozenset(loaders), reading.has_classes)
@@ -100,8 +115,8 @@ def _with_inner(names: Names, held: bytes) -> Names:
 
 
 def _loads(module: str) -> bool:
-    """Whether a module is one by which any code may be loaded."""
-    return _top(module) in _LOADING + _RUNNING or module.startswith(_LOADING_BELOW)
+    """Whether a module is one by which any code may be loaded; some packages have a cloudpickle of their own."""
+    return _top(module) in _LOADING + _RUNNING or module.startswith(_LOADING_BELOW) or "cloudpickle" in module.split(".")
 
 
 def _top(module: str) -> str:

@@ -9,8 +9,8 @@ where all code that it names is known to be the same everywhere, and for as long
 - of modules for which the user vouches (VOUCHED): by their source on the driver, and that of all to which they refer, unless workers may
   find another copy here, or they are seen to be edited.
 
-So is what its code imports as it runs; what may load code otherwise is not believed. Not seen is what a module's own functions load as they
-run, and what is read besides: files, tables, the environment of the driver.
+So is what its code imports as it runs, or a module that is vouched for; what may load code otherwise is not believed. Not seen is what a
+module's own functions load by a name as they run, and what is read besides: files, tables, the environment of the driver.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pyspark import SparkContext
 
 from data_skip.source_code import imported_by, is_installed, is_of_library, is_of_python, parents, referred, spec_of, whole
 from data_skip.spark.copies import has_another
-from data_skip.spark.installed import hidden, installed, is_elsewhere, is_of_library_of, lies_installed, why_others
+from data_skip.spark.installed import hidden, installed, is_elsewhere, is_of_library_of, why_others
 from data_skip.spark.pickled import Names, names_of
 from data_skip.spark.workers import Worker, started_by, worker_of
 
@@ -115,6 +115,8 @@ def _told(names: Names, named: _Named, given: Given = NOTHING) -> dict[str, str]
         named.unsure.append(f"what it loads by {min(names.loaders)}")
     if module := named.module_of_workers():
         named.unsure.append(f"workers of {module}")
+    if named.hashes_differ(given.variables or {}):
+        named.unsure.append("hashes of text, which are others in each process of workers (PYTHONHASHSEED)")
     if given.own_types:
         named.unsure.append("values of a user-defined type, which code makes that its pickle does not name")
     if given.times and named.worker is None:
@@ -165,6 +167,11 @@ class _Named:
         modules = {} if self._context is None else started_by(self._context).modules
         return next((f"{key}={module}" for key, module in modules.items() if not self._vouched_for(module)), "")
 
+    def hashes_differ(self, variables: Mapping[str, str]) -> bool:
+        """Whether a text has another hash, and a set another order, in each process."""
+        seed = variables.get("PYTHONHASHSEED", "0")
+        return not seed.isdecimal() or (self.worker is not None and not self.worker.hashes)
+
     def add(self, names: Iterable[str]) -> None:
         """Adds the code of some modules, and of those that they refer to."""
         left = sorted(names, reverse=True)
@@ -198,7 +205,7 @@ class _Named:
         return next((known for known in (name, *parents(name)) if known in self._vouched), None)
 
     def _add_vouched(self, vouched: str) -> None:
-        """All of it, and all that it may import as it is loaded: which of its modules the driver has loaded is by chance."""
+        """All of it, and all that it may import: which of its modules the driver has loaded is by chance."""
         left = [vouched]
         while left:
             name = left.pop()
@@ -216,17 +223,17 @@ class _Named:
             left += sorted({known for other in others if (known := self._vouched_for(other)) and spec_of(known) is not None})
             self.seen |= installed(name.partition(".")[0], self._began).code
             for package in sorted({other.partition(".")[0] for other in others}):
-                self._add_imported(package, lies_installed(name))
+                self._add_imported(package)
 
-    def _add_imported(self, package: str, by_installed: bool) -> None:
-        """What a module imports for which the user vouches. by_installed: one that is installed, whose modules are not looked through."""
+    def _add_imported(self, package: str) -> None:
+        """What a module imports for which the user vouches, perhaps in a function, which the driver need not have run."""
         found = installed(package, self._began)
         self.seen |= found.code
         if not package or package in _NEVER or self._vouched_for(package) or is_of_library(package):
             return
         if found.code and (self.worker is not None or found.why_unsure):
             self._add_installed(package, package)
-        elif not found.code and by_installed and spec_of(package) is not None:
+        elif not found.code and spec_of(package) is not None:
             self.unsure.append(f"module {package}")
 
     def _add_unknown(self, name: str, package: str, vouched: str | None) -> None:

@@ -19,10 +19,28 @@ from pyspark.sql import SparkSession
 
 _LOOK = "import importlib.util, sys; sys.exit(importlib.util.find_spec('data_skip') is None)"
 _WHO = """
-import json, platform, sys, sysconfig, time
-zone = [(local.tm_gmtoff, local.tm_zone) for local in map(time.localtime, range(-1 << 32, 1 << 32, 5 * 86_400))]
-version = " ".join([sys.version, platform.machine(), *platform.libc_ver()])
-print(json.dumps([version, zone, sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}), sys.path]))
+import hashlib, json, locale, os, platform, sys, sysconfig, time
+
+def at(moment):
+    local = time.localtime(moment)
+    return [local.tm_gmtoff, local.tm_zone]
+
+zone, last, days = [], None, 5 * 86_400
+for moment in range(-1 << 32, 1 << 32, days):
+    if (now := at(moment)) != last:
+        before, since = moment - days, moment
+        while since - before > 1:
+            middle = (before + since) // 2
+            before, since = (middle, since) if at(middle) == last else (before, middle)
+        zone.append([since, now])
+        last = now
+files = [getattr(sys.modules.get(name), "__file__", None) for name in ("sitecustomize", "usercustomize")]
+first = [hashlib.sha256(open(file, "rb").read()).hexdigest() for file in files if file]
+flags = sys.flags.optimize, sys.flags.utf8_mode, getattr(sys.flags, "int_max_str_digits", 0), sys.warnoptions
+version = [sys.version, platform.machine(), *platform.libc_ver(), str(flags), locale.getpreferredencoding(False), *first]
+hashes = os.environ.get("PYTHONHASHSEED", "").isdigit() and not sys.flags.ignore_environment
+library = sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
+print(json.dumps([" ".join(version), zone, library, sys.path, hashes]))
 """
 _SECONDS, _FEW_SECONDS = 20, 8  # of the second kind a query waits, once
 _FAILED_SECONDS = 60.0
@@ -62,10 +80,11 @@ def _is_local(context: SparkContext) -> bool:
 class Worker(NamedTuple):
     """A Python as this machine's Spark starts it for a worker: what it says of itself."""
 
-    version: str  # and the processor, and the library of C, by which `math` computes
-    zone: str  # a digest of its local time, from 1833 to 2106, as seen every five days
+    version: str  # and the processor, the library of C, by which `math` computes, how it was started, and what it runs first of all
+    zone: str  # a digest of its local time, from 1833 to 2106, and of the second of each change of it that lasts five days
     library: tuple[str, ...]  # where Python's own modules lie
     path: tuple[str, ...]  # where it looks for modules, in this order
+    hashes: bool = True  # whether a text has the same hash, and a set the same order, in each process
 
 
 class Started(NamedTuple):
@@ -86,7 +105,7 @@ def worker_of(executable: str, context: SparkContext | None, given: Mapping[str,
     given: the variables that the function was given which it runs; None: those of the context by now. What a cluster's workers run is
     taken for the same: it cannot be told from here.
     """
-    variables, folder, places = dict(os.environ), os.getcwd(), os.environ.get("PATH")
+    variables, folder, places = {"PYTHONHASHSEED": "0", **os.environ}, os.getcwd(), os.environ.get("PATH")
     if context is not None:
         variables, folder, places = _environment(context, given), started_by(context).folder, started_by(context).places
     asked = shutil.which(executable, path=places) or executable, tuple(sorted(variables.items())), folder
@@ -108,8 +127,8 @@ def _said(executable: str, variables: tuple[tuple[str, str], ...], folder: str) 
     """Any of the errors that `worker_of` knows where it is not started, does not answer in time, or says something else."""
     command = [executable, "-c", _WHO]
     run = subprocess.run(command, timeout=_FEW_SECONDS, capture_output=True, check=True, text=True, env=dict(variables), cwd=folder)
-    version, zone, library, path = json.loads(run.stdout.strip().splitlines()[-1])
-    return Worker(version, sha256(json.dumps(zone).encode()).hexdigest(), tuple(library), tuple(part or folder for part in path))
+    version, zone, library, path, hashes = json.loads(run.stdout.strip().splitlines()[-1])
+    return Worker(version, sha256(json.dumps(zone).encode()).hexdigest(), tuple(library), tuple(part or folder for part in path), hashes)
 
 
 def _sent(context: SparkContext) -> list[str]:

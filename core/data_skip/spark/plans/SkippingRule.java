@@ -33,7 +33,7 @@ import org.apache.spark.sql.internal.SQLConf$;
  * partition pruning), and knows it by equality.
  */
 public final class SkippingRule extends Rule {
-  private static final String MIXED = "Python functions that were given different environments run in the first one's: of none is known what it gives";
+  private static final String MIXED = "Python functions that were given different environments, or archives, run in those of others: of none is known what it gives";
 
   private final BiFunction python;
   private final boolean everything;

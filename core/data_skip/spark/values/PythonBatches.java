@@ -30,9 +30,14 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DayTimeIntervalType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampNTZType;
+import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -44,6 +49,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 public final class PythonBatches {
   private static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
+  private static final int ROWS_BY_ARROW = 101;
   private static final List VECTORISED = Arrays.asList(new Object[] {new Integer(101), new Integer(200), new Integer(250)});
   private static final int MOST_ARGUMENTS = 3;
   private static final String MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"; // where it is set, a batch may be cut anywhere
@@ -99,6 +105,7 @@ public final class PythonBatches {
     boolean function = expression instanceof PythonUDF;
     Integer kind = function ? new Integer(((PythonUDF) expression).evalType()) : null;
     if (function && !VECTORISED.contains(kind) && kind.intValue() != ROW_AT_A_TIME) return false;
+    if (function && kind.intValue() == ROWS_BY_ARROW && changesBesideOthers(expression.dataType())) return false;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
       Expression child = (Expression) children.next();
@@ -107,6 +114,15 @@ public final class PythonBatches {
       if (function && VECTORISED.contains(kind) && mayBeNull(child) && place(child, arguments) < 0) arguments.add(child);
     }
     return true;
+  }
+
+  /**
+   * Whether a result of this type may be another one beside those of other rows: PySpark makes a Series of all of a batch, in which large
+   * whole numbers are rounded beside a None, and times are not of the session's zone beside one that pandas cannot hold, as 9999-12-31.
+   */
+  private static boolean changesBesideOthers(DataType type) {
+    return type instanceof LongType || type instanceof DecimalType || type instanceof TimestampType || type instanceof TimestampNTZType
+        || type instanceof DayTimeIntervalType;
   }
 
   private static boolean nested(DataType type) {
