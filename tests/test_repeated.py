@@ -102,8 +102,19 @@ def test_settings_and_what_is_known_of_indexes(lake: Lake, decided: Decided) -> 
     assert decided(SQL) == 1
 
 
-@pytest.mark.parametrize("where", ["x + 1 = 12", "plus_one(x) = 12", "p + x = 11"])
-def test_what_spark_is_asked_about_is_asked_again(lake: Lake, decided: Decided, where: str) -> None:
+def test_what_sparks_own_functions_give_is_asked_once(lake: Lake, decided: Decided) -> None:
+    for where in ("x + 1 = 12", "x % 7 = 4", "upper(s) = 'A1'", "date_add(date'2020-01-01', int(x)) = date'2020-01-12'"):
+        sql = f"SELECT * FROM t WHERE {where}"
+        assert decided(sql) == 1
+        assert lake.skipping.report().scans[0].files_skipped > 0, where
+        assert decided(sql) == 0, where
+        assert lake.skipping.report().scans[0].files_skipped > 0, where
+        with settings_of(lake.spark, {"spark.sql.ansi.enabled": "false"}):
+            assert decided(sql) == 1, where
+
+
+@pytest.mark.parametrize("where", ["plus_one(x) = 12", "p + x = 11"])
+def test_what_others_are_asked_about_is_asked_again(lake: Lake, decided: Decided, where: str) -> None:
     lake.spark.udf.register("plus_one", F.udf(lambda x: x + 1, "long"))
     lake.index(MinMax("plus_one(x)"))
     sql = f"SELECT * FROM t WHERE {where}"

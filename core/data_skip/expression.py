@@ -264,6 +264,11 @@ def calls_python(trees: Iterable[Expression]) -> bool:
     return any(call.name == "PythonUDF" for call in calls_of(trees))
 
 
+def calls_others(trees: Iterable[Expression]) -> bool:
+    """Whether expressions call a function that Spark does not bring, or of which nobody knows what it is: see TreeEncoder.java."""
+    return any(call.name == "PythonUDF" or '"code"' in call.parameters or '"?' in call.parameters for call in calls_of(trees))
+
+
 def conjuncts(node: Expression) -> list[Expression]:
     """The operands of an AND, however deep; the node itself where it is none."""
     if isinstance(node, Call) and node.name == "And":

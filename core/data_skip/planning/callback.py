@@ -67,6 +67,7 @@ class Callback:
         files need not be read, unless they are taken away by now; or "ask", to be asked again once Python functions have been run; or
         "tasks", once the job has that was handed over to it; or "run", how many bytes that may save, and of each
         runtime filter a line, why it is not worth knowing, "" where it is.
+        "connect": nothing; what is told next is large.
         "indexed", told of a query's scans, and of those that will stay as they are, as no index may serve them, or nothing is known of
         their rows (SkippingRule.Left): which numbers of Kept.java are held no more; JSON, of each scan what is known of its table's
         indexes (Indexed), null where there are none.
@@ -80,6 +81,8 @@ class Callback:
         if catalog is None:
             return "disabled" if what == "explain" else None
         try:
+            if what == "connect":
+                return ""
             if what == "explain":
                 number, _, told = told.partition("\n")
                 return self._explain(number, told, catalog)

@@ -1,7 +1,8 @@
 """Decisions that are made again: whoever plans the same scan of the same files, by the same version of an index, is told the same.
 
-Only such as follow from what the JVM told, and from records of few files: where Spark was asked anything, it is asked again. They are kept
-no longer than the records, and than a report of a query that was decided so is known and has not been looked at.
+Only such as follow from what the JVM told, from records of few files, and from what Spark's own functions give: where others were asked, as
+Python's or a plugin's, which may give something else by now, they are asked again. They are kept no longer than the records, and than a
+report of a query that was decided so is known and has not been looked at.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from time import perf_counter
 from weakref import WeakValueDictionary, ref
 
-from data_skip.expression import calls_python
+from data_skip.expression import calls_others
 from data_skip.files.listing import ListedVersions, Listing
 from data_skip.planning.catalog import Knowledge
 from data_skip.planning.deadline import Deadline
@@ -88,9 +89,9 @@ class Repeated:
 def _follows(judgement: Judgement) -> bool:
     """Whether a judgement follows from what was told of a listing, and from records."""
     scan = judgement.listing.scan
-    if judgement.errors or judgement.deadline.note or scan.was_asked or judgement.listing.found_by_tasks is not None:
+    if judgement.errors or judgement.deadline.note or scan.asks or judgement.listing.found_by_tasks is not None:
         return False
-    if any(verdict.decision.errors for verdict in judgement.verdicts) or calls_python([scan.predicate]):  # whose code may change on disk
+    if any(verdict.decision.errors for verdict in judgement.verdicts) or calls_others([scan.predicate]):  # whose code may change on disk
         return False
     return all(_of_few(verdict, judgement.listing) for verdict in judgement.verdicts)
 

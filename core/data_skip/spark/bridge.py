@@ -39,11 +39,6 @@ class Scan:
         raise TypeError("what asks the Spark that planned a query stays with it")
 
     @property
-    def was_asked(self) -> bool:
-        """Whether more was asked than what is told of it."""
-        return self._java is not None or self.asks
-
-    @property
     def java(self) -> Any:
         """The SkippingFileIndex."""
         if self._java is None and self._listing is not None:

@@ -342,7 +342,9 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   /** What Python says of a listing, from which it has taken the files that need not be read. */
   private String asked(Listing listing) {
-    if (!Connection.answersAtOnce()) return asked(listing, ""); // it asks for what else would be told
+    boolean atOnce = Connection.answersAtOnce();
+    if (!atOnce) python.apply("connect", null); // of this thread, as one of adaptive execution, that has not asked before
+    if (!atOnce && !Connection.answersAtOnce()) return asked(listing, ""); // it asks for what else would be told
     String said = asked(listing, told(listing, false));
     if (said == null || !said.startsWith(DECIDED)) return said;
     return listing.skipAll(said.substring(DECIDED.length()).split("\n")) ? DECIDED : asked(listing, told(listing)); // and tells of those that have changed
