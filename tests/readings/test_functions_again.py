@@ -109,6 +109,29 @@ def test_what_functions_of_a_vouched_module_import(packages: Path, own: Path, tm
     sys.path[:] = [place for place in sys.path if place != str(tmp_path / "own.zip")]
 
 
+@pytest.mark.parametrize("test", ["not TYPE_CHECKING", "not typing.TYPE_CHECKING", "reading or TYPE_CHECKING"])
+def test_what_is_imported_but_for_types(own: Path, test: str) -> None:
+    module(own, "reading_other.py", ONE)
+    module(
+        own,
+        "reading_rules.py",
+        f"import typing\nfrom typing import TYPE_CHECKING\nreading = 1\nif {test}:\n    import reading_other\n{ONE}",
+    )
+    importlib.invalidate_caches()
+    assert told(importlib.import_module("reading_rules").found, "reading_rules")["unsure"] == "module reading_other"
+
+
+def test_a_module_that_is_moved_within_its_package(own: Path) -> None:
+    """`try: from .b import f; except ImportError: from .a import f` takes another one then."""
+    for name, code in (("__init__", ONE), ("a/__init__", ""), ("a/rules", ONE), ("b/rules", OTHER)):
+        module(own, f"reading_moved/{name}.py", code)
+    importlib.invalidate_caches()
+    found = importlib.import_module("reading_moved").found
+    first = told(found, "reading_moved")
+    (own / "reading_moved" / "b").rename(own / "reading_moved" / "c")
+    assert told(found, "reading_moved")["named"] != first["named"]
+
+
 @pytest.mark.parametrize(
     ("code", "why"),
     [
