@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pyspark.sql.functions as F
 import pytest
 from pyspark.serializers import CloudPickleSerializer
@@ -192,3 +195,20 @@ def test_functions_of_two_archives_in_one_operator(lake: Lake, two_archives: Non
     assert any("different environments, or archives" in note for note in report.notes)
     with pytest.raises(DataSkipError, match="is by Python functions with different environments, or archives"):
         lake.table().create_index(ValueList("earlier(s) || later(s)"))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "rows by Arrow"])
+def test_a_null_of_the_small_side_of_a_join(lake: Lake, tmp_path: Path, kind: str) -> None:
+    """Beside it pandas makes 1.0 of a 1, which was put to the function by itself."""
+    pandas = F.pandas_udf(lambda k, s: k.astype(str) == s, "boolean")  # type: ignore[call-overload]
+    rows = F.udf(lambda k, s: str(k) == s, "boolean", useArrow=True)
+    lake.spark.udf.register("same_text", pandas if kind == "pandas" else rows)
+    for s in ("1.0", "1", "x", "y"):
+        lake.file(s, {"s": [s], "pad": [os.urandom(200_000).hex()]})
+    lake.index(ValueList("s"))
+    lake.view()
+    pq.write_table(pa.table({"k": [1, None]}), tmp_path / "small")
+    lake.spark.read.parquet(str(tmp_path / "small")).createOrReplaceTempView("reading_small")
+    with settings_of(lake.spark, {"spark.data_skip.join.leastBytes": "0"}):
+        lake.query("SELECT k, s, length(pad) FROM t JOIN reading_small ON same_text(k, s)")
+    lake.spark.catalog.dropTempView("reading_small")
