@@ -159,7 +159,7 @@ def whole(name: str) -> str:
     """
     digest, files = hashlib.sha256(), _files(name)
     for file in files:
-        digest.update(f"{file.name} {digest_of(str(file), *state_of(file))}".encode())
+        digest.update(f"{_package_of(file, name)} {file.name} {digest_of(str(file), *state_of(file))}".encode())
     return digest.hexdigest() if files else ""
 
 
@@ -313,7 +313,7 @@ def _imported(source: bytes, package: str) -> frozenset[str]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):  # which is false as it runs
+        elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):  # which are false as it runs
             open_.extend(node.orelse)
         else:
             open_.extend(ast.iter_child_nodes(node))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pyspark.sql.functions as F
 import pytest
 from pyspark.serializers import CloudPickleSerializer
@@ -36,7 +39,8 @@ def test_results_that_are_others_beside_those_of_other_rows(lake: Lake) -> None:
     for name, function, type_ in (
         ("as_number", lambda s: int(s) if s and s.isdigit() else None, "bigint"),
         ("year_end", lambda s: datetime(int(s), 12, 31) if s and len(s) == 4 else None, "timestamp"),
-        ("as_int", lambda s: int(s) if s and len(s) == 4 else None, "int"),
+        ("as_int", lambda s: int(s) if s and s.isdigit() else None, "int"),
+        ("is_now", lambda s: s == "2020" if s and len(s) == 4 else None, "boolean"),
     ):
         lake.spark.udf.register(name, F.udf(function, type_, useArrow=True))
     for file, s in (("large", "9007199254740993"), ("word", "x"), ("now", "2020"), ("ever", "9999")):
@@ -45,8 +49,9 @@ def test_results_that_are_others_beside_those_of_other_rows(lake: Lake) -> None:
     with settings_of(lake.spark, {"spark.sql.session.timeZone": "America/New_York"}):
         lake.check("as_number(s) = 9007199254740993")
         lake.check("year_end(s) = timestamp'2020-12-31 00:00:00'")
-        lake.check("as_int(s) = 2020", read=["now"])
-    for index in ("as_number(s)", "year_end(s)"):
+        lake.check("as_int(s) = 1")  # of 9007199254740993
+        lake.check("is_now(s)", read=["now"])
+    for index in ("as_number(s)", "year_end(s)", "as_int(s)"):
         with pytest.raises(DataSkipError, match="by Arrow, which is another one in a batch with what pandas makes of other rows"):
             lake.table().create_index(ValueList(index))
 
@@ -105,6 +110,29 @@ def test_what_functions_of_a_vouched_module_import(packages: Path, own: Path, tm
     module(own, "reading_other.py", OTHER)
     assert told(found, "reading_rules,reading_other")["named"] != first["named"]
     sys.path[:] = [place for place in sys.path if place != str(tmp_path / "own.zip")]
+
+
+@pytest.mark.parametrize("test", ["not TYPE_CHECKING", "not typing.TYPE_CHECKING", "reading or TYPE_CHECKING"])
+def test_what_is_imported_but_for_types(own: Path, test: str) -> None:
+    module(own, "reading_other.py", ONE)
+    module(
+        own,
+        "reading_rules.py",
+        f"import typing\nfrom typing import TYPE_CHECKING\nreading = 1\nif {test}:\n    import reading_other\n{ONE}",
+    )
+    importlib.invalidate_caches()
+    assert told(importlib.import_module("reading_rules").found, "reading_rules")["unsure"] == "module reading_other"
+
+
+def test_a_module_that_is_moved_within_its_package(own: Path) -> None:
+    """`try: from .b import f; except ImportError: from .a import f` takes another one then."""
+    for name, code in (("__init__", ONE), ("a/__init__", ""), ("a/rules", ONE), ("b/rules", OTHER)):
+        module(own, f"reading_moved/{name}.py", code)
+    importlib.invalidate_caches()
+    found = importlib.import_module("reading_moved").found
+    first = told(found, "reading_moved")
+    (own / "reading_moved" / "b").rename(own / "reading_moved" / "c")
+    assert told(found, "reading_moved")["named"] != first["named"]
 
 
 @pytest.mark.parametrize(
@@ -167,3 +195,20 @@ def test_functions_of_two_archives_in_one_operator(lake: Lake, two_archives: Non
     assert any("different environments, or archives" in note for note in report.notes)
     with pytest.raises(DataSkipError, match="is by Python functions with different environments, or archives"):
         lake.table().create_index(ValueList("earlier(s) || later(s)"))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "rows by Arrow"])
+def test_a_null_of_the_small_side_of_a_join(lake: Lake, tmp_path: Path, kind: str) -> None:
+    """Beside it pandas makes 1.0 of a 1, which was put to the function by itself."""
+    pandas = F.pandas_udf(lambda k, s: k.astype(str) == s, "boolean")  # type: ignore[call-overload]
+    rows = F.udf(lambda k, s: str(k) == s, "boolean", useArrow=True)
+    lake.spark.udf.register("same_text", pandas if kind == "pandas" else rows)
+    for s in ("1.0", "1", "x", "y"):
+        lake.file(s, {"s": [s], "pad": [os.urandom(200_000).hex()]})
+    lake.index(ValueList("s"))
+    lake.view()
+    pq.write_table(pa.table({"k": [1, None]}), tmp_path / "small")
+    lake.spark.read.parquet(str(tmp_path / "small")).createOrReplaceTempView("reading_small")
+    with settings_of(lake.spark, {"spark.data_skip.join.leastBytes": "0"}):
+        lake.query("SELECT k, s, length(pad) FROM t JOIN reading_small ON same_text(k, s)")
+    lake.spark.catalog.dropTempView("reading_small")

@@ -20,7 +20,7 @@ _BY_PANDAS = (_ROWS_BY_ARROW, 200, 204)  # and series, iterators of series
 _CHANGED = (*INTEGRAL, "boolean")
 _CHANGED_BELOW = ("array<", "struct<", "map<", "timestamp", "interval")  # how types begin
 _CHANGING = "whole numbers, booleans, times or nested values"  # the parts of times are numbers with fractions then
-_CHANGED_BESIDE_OTHERS = ("bigint", "decimal", "timestamp", "interval")  # as of PythonBatches.java
+_CHANGED_BESIDE_OTHERS = (*INTEGRAL, "decimal", "timestamp", "interval")  # as of PythonBatches.java
 
 
 def why_unsteady(trees: Iterable[Expression]) -> str:

@@ -64,7 +64,8 @@ public final class RuntimeFilter {
     for (int i = 0; i < conditions.size(); i++) {
       Expression part = KeyPredicates.asWritten((Expression) conditions.get(i));
       boolean aboutBoth = SideRows.meets(part, mine.outputSet()) && SideRows.meets(part, other.outputSet());
-      if (aboutBoth && part.deterministic() && !SideRows.holds(part, PlanExpression.class)) both.add(part);
+      boolean alone = part.deterministic() && !SideRows.inBatches(part, other.outputSet()) && !SideRows.holds(part, PlanExpression.class);
+      if (aboutBoth && alone) both.add(part);
     }
     if (both.isEmpty()) return null;
     return new RuntimeFilter(both, other, false, new String[1]);

@@ -27,6 +27,7 @@ import org.apache.spark.sql.types.DataType;
  * on what it serves with constants, as ST_Contains(countries.shape, point).
  */
 public final class SideRows {
+  private static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
   private static final int MOST_COLLECTED = 100000; // rows of the small side that are held at once
   private static final int MOST_ROWS = 100; // that are put into conditions one by one
   private static final int MOST_OF_ONE = 1000; // into a condition that is a function, as ST_Contains: filters may serve the whole OR at once
@@ -60,6 +61,18 @@ public final class SideRows {
   public static boolean meets(Expression expression, AttributeSet attributes) {
     scala.collection.Iterator references = expression.references().iterator();
     while (references.hasNext()) if (attributes.contains((Attribute) references.next())) return true;
+    return false;
+  }
+
+  /**
+   * Whether an expression gives some attributes to a vectorised Python function: in a batch with rows in which one of them is NULL it is given
+   * others than one value by itself.
+   */
+  public static boolean inBatches(Expression expression, AttributeSet attributes) {
+    boolean vectorised = expression instanceof PythonUDF && ((PythonUDF) expression).evalType() != ROW_AT_A_TIME;
+    if (vectorised && meets(expression, attributes)) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (inBatches((Expression) children.next(), attributes)) return true;
     return false;
   }
 

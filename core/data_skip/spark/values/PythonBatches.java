@@ -32,7 +32,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DayTimeIntervalType;
 import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
@@ -118,10 +118,10 @@ public final class PythonBatches {
 
   /**
    * Whether a result of this type may be another one beside those of other rows: PySpark makes a Series of all of a batch, in which large
-   * whole numbers are rounded beside a None, and times are not of the session's zone beside one that pandas cannot hold, as 9999-12-31.
+   * whole numbers are rounded, or cut otherwise, beside a None, and times are not of the session's zone beside one that pandas cannot hold, as 9999-12-31.
    */
   private static boolean changesBesideOthers(DataType type) {
-    return type instanceof LongType || type instanceof DecimalType || type instanceof TimestampType || type instanceof TimestampNTZType
+    return type instanceof IntegralType || type instanceof DecimalType || type instanceof TimestampType || type instanceof TimestampNTZType
         || type instanceof DayTimeIntervalType;
   }
 
