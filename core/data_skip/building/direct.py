@@ -1,13 +1,13 @@
-"""Direct: Spark's tasks read plain Parquet files themselves, by pyarrow, which takes a tenth of the time that rows take through Spark.
+"""Direct: Spark's tasks read plain files of Parquet, CSV and JSON themselves, by pyarrow, in a tenth of the time that rows take by Spark.
 
 A task is given paths of files, and gives back their records: no row leaves it. Each column of a file is read once, whatever the number of
-indexes, in batches that fit into memory. plain.py says of which files and columns that is right; all others are left to Spark.
+indexes, in batches that fit into memory. plain.py and plain_text.py say of which files and columns that is right; others are left to Spark.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -22,13 +22,17 @@ from data_skip.building.collect import add, finish_records
 from data_skip.building.file_records import Found, Wanted, records_of
 from data_skip.building.lifting import Part, by_name_from_parquet, is_local, lifts, trees_of
 from data_skip.building.plain import is_dotted, is_plain, why_not
+from data_skip.building.plain_orc import is_plain_orc, orc_batches, why_not_orc
+from data_skip.building.plain_text import TextReader, text_reader
 from data_skip.building.remote_files import NOWHERE, SCHEMES, RemoteFiles
 from data_skip.building.same_code import Code
+from data_skip.building.text_batches import text_batches
 from data_skip.expression import Column
 from data_skip.index import Index
 from data_skip.spark.archives import forget_archives
 from data_skip.spark.errors import SPARK_ERRORS, is_cancelled
 from data_skip.spark.object_stores import ObjectStores
+from data_skip.store.definition import Definition
 from data_skip.store.storage_options import storage_options
 
 _PART = 1 << 27  # bytes of a file that a task reads at once, where there are too few files to keep all cores busy
@@ -44,12 +48,16 @@ def wanted(bindings: Sequence[Binding], options: Iterable[str]) -> tuple[Wanted,
     """
     given, why = list(options), ""
     definitions = {binding.index: binding.definition for binding in bindings}
+    if (text := text_reader(bindings[0].definition.reader, given)) is not None:
+        return _wanted_of_text(definitions, text), ""
+    of_orc = bindings[0].definition.reader["format"] == "orc"
     columns: dict[Index, tuple[Column, ...] | None] = {}
     dotted = False
     for index, definition in definitions.items():
         trees = definition.bound_expressions
-        plain = tuple(tree for tree in trees if isinstance(tree, Column) and is_plain(tree))
-        reason = why_not(definition.reader, given) if len(plain) == len(trees) else f"{index} is over more than plain columns"
+        plain = tuple(tree for tree in trees if isinstance(tree, Column) and is_plain(tree) and (not of_orc or is_plain_orc(tree)))
+        how = why_not_orc(definition.reader) if of_orc else why_not(definition.reader, given)
+        reason = how if len(plain) == len(trees) else f"{index} is over more than plain columns"
         if named := [tree for tree in trees if isinstance(tree, Column) and is_dotted(tree)]:
             dotted, reason = True, f"there is a dot in the name of {named[0]}"
         columns[index] = None if reason else plain
@@ -57,7 +65,16 @@ def wanted(bindings: Sequence[Binding], options: Iterable[str]) -> tuple[Wanted,
     if not dotted and all(lifts(index) and by_name_from_parquet(definition.reader) for index, definition in definitions.items()):
         return Wanted(list(columns), list(columns.values()), trees_of(definitions)), ""
     plain_ones = [index for index in columns if columns[index] is not None]
-    return Wanted(plain_ones, [columns[index] for index in plain_ones], {}), why
+    return Wanted(plain_ones, [columns[index] for index in plain_ones], {}, orc_batches if of_orc else None), why
+
+
+def _wanted_of_text(definitions: Mapping[Index, Definition], text: TextReader) -> Wanted:
+    """All indexes or none: to parse what is left over, Spark would parse all."""
+    columns = [tuple(tree for tree in one.bound_expressions if isinstance(tree, Column) and is_plain(tree)) for one in definitions.values()]
+    lengths = [len(one.bound_expressions) for one in definitions.values()]
+    if list(map(len, columns)) != lengths or any(len(column.path) > 1 for some in columns for column in some):
+        return Wanted([], [], {})
+    return Wanted(list(definitions), list(columns), {}, partial(text_batches, reader=text))
 
 
 def read(

@@ -1,8 +1,8 @@
-"""The records of one plain Parquet file, read by pyarrow: what a task does that reads files itself (see direct.py)."""
+"""The records of one plain file, read by pyarrow: what a task does that reads files itself (see direct.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import RawIOBase
 from itertools import pairwise
@@ -25,6 +25,7 @@ from data_skip.index import Index, Record
 _ROWS, _BYTES = 1 << 18, 1 << 26  # of a batch of all columns, at most
 _ROWS_OF_TEXT = 1 << 14  # of one with text that is read from a shorter form, and may take any multiple of its bytes there
 _TEXTS = ("string", "binary")
+Batches = Iterator[dict[tuple[str, ...], pa.Array]]  # of values of columns, by their paths
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Wanted:
     indexes: list[Index]
     columns: list[tuple[Column, ...] | None]
     trees: Mapping[Index, tuple[Expression, ...]]  # for lifting; empty where not all indexes can be
+    batches: Callable[[Path | RawIOBase, Part, list[Column]], Batches] | None = None  # of another format than Parquet
 
     @property
     def all_columns(self) -> list[Column]:
@@ -75,13 +77,17 @@ def batches_of(part: Part, columns: list[Column]) -> Iterator[dict[tuple[str, ..
 
 
 def _records_of(part: Part, wanted: Wanted, file: Path | RawIOBase) -> Found:
+    known = _Known(wanted)
+    if wanted.batches:
+        for batch in wanted.batches(file, part, wanted.all_columns):
+            known.add(batch)
+        return known.found(part)
     footer = Footer(file, pq.read_metadata(file))
     if part.parts == 1 and wanted.trees and (collected := lifted(footer, wanted.trees)) is not None:
         return Found(part.number, collected, lifted=True)
     columns = wanted.all_columns
     if why := why_not_in(footer, columns):
         raise NotPlain(why)
-    known = _Known(wanted)
     for batch in _batches(footer, part, columns):
         known.add(batch)
     return known.found(part)

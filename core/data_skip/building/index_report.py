@@ -25,7 +25,7 @@ class IndexReport:
     seconds: float = 0.0
     unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
     unreadable: str = ""  # Spark's words about the first of them
-    why_by_spark: str = ""  # why the first Parquet file that Spark read was not read by a task itself
+    why_by_spark: str = ""  # why the first file that Spark read was not read by a task itself, where tasks read such files
 
     @property
     def committed(self) -> str:
