@@ -91,6 +91,15 @@ def test_reasons(lake: Lake) -> None:
         assert all(bool(p.clause) != bool(p.why_not) for p in scan.predicates)
 
 
+def test_of_an_index_that_is_not_used_is_said_why(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MinMax, "version", MinMax.version + 1)
+    scan = lake.query("SELECT * FROM numbers WHERE x = 3 AND y = 1").scans[0]
+    why_not = {line.predicate: line.why_not for line in scan.predicates}
+    version = f"MinMax(x) is not used: collected by version {MinMax.version - 1} of MinMax, this is {MinMax.version}; "
+    assert why_not["(numbers.x = 3L)"].startswith(version) and "would serve" not in why_not["(numbers.x = 3L)"]
+    assert why_not["(numbers.y = 1L)"].startswith("no index on y; MinMax(y)")
+
+
 OVERLAP = "values overlap everywhere"
 
 

@@ -80,7 +80,7 @@ def test_a_cancelled_pass_is_not_tried_again(lake: Lake, monkeypatch: pytest.Mon
 
 
 def test_workers_that_lack_a_module(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As those of another Python lack data_skip itself: no file is at fault."""
+    """As those of another Python lack data_skip itself: no file is at fault, and what tasks read themselves is not read by Spark then."""
     here = ModuleType("only_on_the_driver")
     here.OnlyHere = type("OnlyHere", (MinMax,), {"__module__": here.__name__, "__qualname__": "OnlyHere"})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, here.__name__, here)
@@ -90,4 +90,4 @@ def test_workers_that_lack_a_module(lake: Lake, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(one_pass, "collect", lambda *args: (tries.append(1), collect(*args)))
     with pytest.raises(DataSkipError, match=r"No module named 'only_on_the_driver'; .*PYSPARK_PYTHON=/.*nothing was written"):
         lake.table().create_index(here.OnlyHere("x + 1"))
-    assert len(tries) == 1
+    assert not tries

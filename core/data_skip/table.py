@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -198,12 +199,14 @@ class Table:
         """
         _refuse_no_number(files_per_commit)
         _refuse_none("create_index", indexes)
+        start = time.perf_counter()
         snapshot, state = self._snapshot(), self._state(alone=True)  # in this order: what it says of files is older than their listing
         existing = self._existing(snapshot)
         fitted_ones = existing.fitted(indexes, state)
         bindings = existing.to_create(fitted_ones, state)
         asked = dict(zip(indexes, fitted_ones, strict=True))
         report = self._index(state, snapshot, bindings, None, files_per_commit, progress, asked)
+        report.seconds = time.perf_counter() - start  # with the sample of which parameters were chosen
         if report.files_collected > files_per_commit:
             self._tidy()
         return report
@@ -401,11 +404,14 @@ class Table:
         if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.has_small_parts(_MOST_PARTS):
             try:
                 self._store.compact(self._order(snapshot))
+                self._catalog.not_compacted.discard(self.root)
             except NotDeletedError as error:
                 warnings.warn(f"the index of {self.name} is up to date; {error}", DataSkipWarning, stacklevel=3)
             except StoreError as error:  # all was committed before, and who asked for that is not told that it failed
-                message = f"the index of {self.name} is up to date, but was not compacted, which the next refresh() tries again: {error}"
-                warnings.warn(message, DataSkipWarning, stacklevel=3)
+                if self.root not in self._catalog.not_compacted:  # told once: where memory lacks, each refresh would
+                    self._catalog.not_compacted.add(self.root)
+                    message = f"the index of {self.name} is up to date, but was not compacted, which each refresh() tries again: {error}"
+                    warnings.warn(message, DataSkipWarning, stacklevel=3)
 
     def _order(self, snapshot: Snapshot) -> Order | None:
         """By which field rows are sorted: the smallest value of the first index whose records tell it."""

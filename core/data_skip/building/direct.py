@@ -30,7 +30,7 @@ from data_skip.building.text_batches import text_batches
 from data_skip.expression import Column
 from data_skip.index import Index
 from data_skip.spark.archives import forget_archives
-from data_skip.spark.errors import SPARK_ERRORS, is_cancelled
+from data_skip.spark.errors import SPARK_ERRORS, is_cancelled, is_of_workers
 from data_skip.spark.object_stores import ObjectStores
 from data_skip.store.definition import Definition
 from data_skip.store.storage_options import storage_options
@@ -94,7 +94,7 @@ def read(
     try:
         told = spark.sparkContext.parallelize(tasks, len(tasks)).mapPartitions(_reader(asked, remote)).collect()
     except SPARK_ERRORS as error:
-        if is_cancelled(error):
+        if is_cancelled(error) or is_of_workers(error):
             raise
         return [], remote.options.shown(str(error))
     except (PicklingError, TypeError, AttributeError) as error:  # of an index that cannot be sent to a task

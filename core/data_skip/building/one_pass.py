@@ -140,7 +140,10 @@ def _read_directly(
     """What Spark's tasks find in the wanted files that they can read themselves, by the place of each in the listing."""
     files = _parts(listing, wanted)
     failures: dict[Index, str] = {}
-    found, why = direct.read(state.frame.sparkSession, state.root, files, asked, local, failures)
+    try:
+        found, why = direct.read(state.frame.sparkSession, state.root, files, asked, local, failures)
+    except SPARK_ERRORS as error:
+        raise _cannot_be_read(report, error) from error
     report.why_by_spark = report.why_by_spark or why
     report.unknown |= {str(index): error for index, error in failures.items()}
     report.files_lifted += sum(file.lifted for file in found)
@@ -165,13 +168,18 @@ def _read_all_that_can_be(
     try:
         found = _read_in_parts(read, wanted, unreadable, go_on)
     except SPARK_ERRORS as error:
-        advice = f"let them run the driver's, by PYSPARK_PYTHON={sys.executable}, with what is here (installed, or on PYTHONPATH); "
-        hint = f"Spark's workers run another Python, or lack what it has: {advice}" if is_of_workers(error) else ""
-        raise DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}{report.committed}") from error
+        raise _cannot_be_read(report, error) from error
     report.unreadable = report.unreadable or next(iter(unreadable.values()), "")
     if len(unreadable) == wanted.sum() and not (others or go_on or report.files_collected):
         raise DataSkipError(f"the files of {report.table} cannot be read: {report.unreadable}; {report.committed}")
     return found
+
+
+def _cannot_be_read(report: IndexReport, error: Exception) -> DataSkipError:
+    """What is told of an error of Spark."""
+    advice = f"let them run the driver's, by PYSPARK_PYTHON={sys.executable}, with what is here (installed, or on PYTHONPATH); "
+    hint = f"Spark's workers run another Python, or lack what it has: {advice}" if is_of_workers(error) else ""
+    return DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}{report.committed}")
 
 
 def _read_in_parts(read: Read, wanted: Mask, unreadable: dict[int, str], go_on: bool) -> dict[int, Collected]:
@@ -247,7 +255,7 @@ def _of_values(
         rows = values_told(spark, _parts(listing, wanted), column, state.frame.schema, indexes)
         found = {} if rows is None else collect(rows.select(named(TOLD), named(COUNT), *expressions_of(indexes)), indexes, failures)
     except SPARK_ERRORS as error:
-        if is_cancelled(error):
+        if is_cancelled(error) or is_of_workers(error):
             raise
         return {}
     if any(file.refused for file in found.values()):

@@ -79,6 +79,7 @@ class Catalog:
         self._stores: dict[str, Places] = {}
         # By the root of a table, the contract, and what is read, and so refreshed, of the folder: as of SnapshotTable.part in Java.
         self.bounded: dict[tuple[str, str, str], Bounded] = {}
+        self.not_compacted: set[str] = set()  # roots of tables of which was told that their indexes cannot be
 
     def learn(self, index: Index) -> None:
         """Makes the module of an index's class known, if no installed plugin has. DataSkipError where another kind has its name."""

@@ -234,10 +234,12 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
     columns = {column.path[0] for column in columns_of([scan.predicate])}
     asked = {column: definition for column, definition in snapshot.definitions.items() if not columns.isdisjoint(definition.columns)}
     found = [bound(column, definition, reading, knowledge) for column, definition in asked.items()]
-    notes += [why_not for why_not in found if isinstance(why_not, str)]
+    unused = [(frozenset(one.columns), why) for one, why in zip(asked.values(), found, strict=True) if isinstance(why, str)]
+    notes += [why_not for _, why_not in unused]
     served = [index for index in found if isinstance(index, BoundIndex)]
     partitions = partition_values(scan.predicate).values()
     decision = generate_clause(scan.predicate, Indexes((*served, *partitions), scan), knowledge.filters, deadline)
+    decision.unused = unused
     others = (bound(column, definition, reading, knowledge) for column, definition in snapshot.definitions.items() if column not in asked)
     decision.same_reader = bool(served) or any(isinstance(other, BoundIndex) for other in others)
     return decision

@@ -130,7 +130,7 @@ def _explain(report: ScanReport, said: _Said, scan: Scan, knowledge: Knowledge) 
         if decision.deadline.is_over() or (late and leaf.clause is ALWAYS_TRUE):
             line.why_not = "no time was left"
         elif leaf.clause is ALWAYS_TRUE:
-            line.why_not = why_no_clause(leaf.node, decision.indexes, knowledge if number < _MOST_ADVICE else None)
+            line.why_not = why_no_clause(leaf.node, decision, knowledge if number < _MOST_ADVICE else None)
         else:
             line.clause = str(leaf.clause)
             line.files_skipped_alone = int((fresh & ~survivors(leaf.clause, records, len(fresh))).sum())

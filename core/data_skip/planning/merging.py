@@ -12,6 +12,7 @@ Case 3 of the paper, NOT, does not occur: normalize.py has moved NOT into the le
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from data_skip.clause import ALWAYS_FALSE, ALWAYS_TRUE, Clause, Whole, all_of, any_of
@@ -38,6 +39,7 @@ class Decision:
     deadline: Deadline
     leaves: list[Leaf] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    unused: Sequence[tuple[frozenset[str], str]] = ()  # of each index that is not used its columns, and why
     same_reader: bool = False  # whether an index of the table was collected as the scan reads: then its row counts hold as well
 
 

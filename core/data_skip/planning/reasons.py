@@ -16,7 +16,7 @@ from data_skip.expression import Call, Column, Expression, calls_of, calls_pytho
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex
 from data_skip.planning.catalog import Knowledge
-from data_skip.planning.merging import generate_clause
+from data_skip.planning.merging import Decision, generate_clause
 from data_skip.proofs.elements import indexed
 from data_skip.proofs.narrowing import rule_of
 from data_skip.proofs.ranges import WhereConstant
@@ -36,8 +36,9 @@ _MOST_NAMED = 4  # indexes that do not serve a predicate
 _POOR = 0.5  # share of the files in whose range a value lies
 
 
-def why_no_clause(node: Expression, indexes: Indexes, knowledge: Knowledge | None) -> str:
+def why_no_clause(node: Expression, decision: Decision, knowledge: Knowledge | None) -> str:
     """Why nothing is known of a leaf in any file; and which indexes would serve it, by what a session knows (None: not said)."""
+    indexes = decision.indexes
     for call in node.walk():
         if isinstance(call, Call) and not call.own_deterministic and all(child.deterministic for child in call.operands):
             if call.is_subquery:
@@ -54,6 +55,8 @@ def why_no_clause(node: Expression, indexes: Indexes, knowledge: Knowledge | Non
     reason = f"no index on {_listed(missing)}" if missing else f"no filter of {named} serves it"
     if (what := _unsure(node)) and any(calls_python(index.expressions) for index in indexes.bound):
         return f"{reason}: it is by {what}, and no index over that is believed; see {VOUCHED} in docs/predicates.md"
+    if unused := [why for names, why in decision.unused if any(column.path[0] in names for column in missing or columns)]:
+        return "; ".join([*([] if missing else [reason]), *unused[:_MOST_NAMED]])
     if knowledge is None or name_of(node) == "IsNotNull":
         return reason
     would_serve = _would_serve(node, sorted(missing or columns, key=str), indexes, knowledge)
