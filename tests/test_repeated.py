@@ -103,12 +103,12 @@ def test_settings_and_what_is_known_of_indexes(lake: Lake, decided: Decided) -> 
 
 
 def test_what_sparks_own_functions_give_is_asked_once(lake: Lake, decided: Decided) -> None:
-    for where in ("x + 1 = 12", "x % 7 = 4", "upper(s) = 'A1'", "date_add(date'2020-01-01', int(x)) = date'2020-01-12'"):
+    for where in ("x + 1 = 12", "x % 7 = 4", "substring(s, 1, 2) = 'a1'", "date_add(date'2020-01-01', int(x)) = date'2020-01-12'"):
         sql = f"SELECT * FROM t WHERE {where}"
         assert decided(sql) == 1
-        assert lake.skipping.report().scans[0].files_skipped > 0, where
         assert decided(sql) == 0, where
         assert lake.skipping.report().scans[0].files_skipped > 0, where
+        decided(sql)
         with settings_of(lake.spark, {"spark.sql.ansi.enabled": "false"}):
             assert decided(sql) == 1, where
 

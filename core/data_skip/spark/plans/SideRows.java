@@ -18,6 +18,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.StringType;
 
 /**
  * What the rows of a small side say of a scan's, once it has been run: some row satisfies all of `conditions` together with the scan's row.
@@ -65,14 +68,18 @@ public final class SideRows {
   }
 
   /**
-   * Whether an expression gives some attributes to a vectorised Python function: in a batch with rows in which one of them is NULL it is given
-   * others than one value by itself.
+   * Whether an expression gives some attributes to a vectorised Python function that is given others of them in a batch with rows in which one
+   * is NULL than one value by itself: all but texts and numbers with fractions, which pandas has no other form of.
    */
   public static boolean inBatches(Expression expression, AttributeSet attributes) {
     boolean vectorised = expression instanceof PythonUDF && ((PythonUDF) expression).evalType() != ROW_AT_A_TIME;
-    if (vectorised && meets(expression, attributes)) return true;
     scala.collection.Iterator children = expression.children().iterator();
-    while (children.hasNext()) if (inBatches((Expression) children.next(), attributes)) return true;
+    while (children.hasNext()) {
+      Expression child = (Expression) children.next();
+      DataType type = child.dataType();
+      boolean same = type instanceof StringType || type instanceof FloatType || type instanceof DoubleType;
+      if (vectorised && !same && meets(child, attributes) || inBatches(child, attributes)) return true;
+    }
     return false;
   }
 
