@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.ApplyFunctionExpression;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -22,6 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.ScalaUDF;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
@@ -156,9 +158,10 @@ public final class TreeEncoder {
     return result;
   }
 
-  /** The code of a function that Spark does not bring, or that it calls by the name of its class, as Hive's; "" of another. */
+  /** The code of a function that Spark does not bring, or that it calls as an object or by the name of its class, as Hive's; "" of another. */
   private static String code(Expression expression, scala.Product product) {
     String code = Code.of(expression.getClass());
+    if (expression instanceof ScalaUDF || expression instanceof ApplyFunctionExpression) code += Code.of(product.productElement(0).getClass());
     for (int i = 0; i < product.productArity(); i++) {
       Object element = product.productElement(i);
       if (element instanceof Class) code += Code.of((Class) element);
