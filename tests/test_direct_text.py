@@ -122,6 +122,21 @@ def test_what_spark_reads(lake: Lake, monkeypatch: pytest.MonkeyPatch, format_: 
     assert report.why_by_spark
 
 
+@pytest.mark.parametrize(
+    ("schema", "odd"),
+    [
+        ("n string", b"1\n \n"),
+        ("n int, s string", b"1\ta\n\t\n"),  # a line of blanks is no row to Spark, though it has a separator
+        ("n decimal(7,2), s string", b"1" + b"0" * 300 + b"\ta\n"),  # of so many digits pyarrow drops the first ones
+    ],
+)
+def test_what_pyarrow_takes_otherwise(lake: Lake, monkeypatch: pytest.MonkeyPatch, schema: str, odd: bytes) -> None:
+    lake.bytes("odd", odd)
+    lake.bytes("usual", b"1\ta\n" if "," in schema else b"1\n")
+    report, rows = by_both(monkeypatch, lake.table(format="csv", schema=schema, options={"sep": "\t"}), Everything("n"))
+    assert (len(rows), report.files_direct) == (2, 1)
+
+
 DAYS = ("2024-1-2", "2024-02-30", "2024", "2024-01-02T00", "24-01-01", "+12024-01-01")
 MOMENTS = (
     "2024-01-01T00:00:00.5Z",

@@ -40,6 +40,8 @@ _SEPARATORS = (",", ";", "|", "\t")
 _MOST_COLUMNS = 10_000  # Spark's parser of CSV takes twice as many
 _LONGEST_LINE, _LONGEST_NUMBER = 1 << 20, 1_000  # Spark's parser of JSON takes text of twenty times as much, and such numbers
 _NUMBERS = re.compile(b"[-+.0-9Ee]{%d}" % _LONGEST_NUMBER)
+_BLANK_LINE = re.compile(b"\n[\t ]+\n")
+_LONGEST_DECIMAL = 38  # characters, and so at most digits; of more than there is room for, pyarrow drops the first ones
 _NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}  # as schemas write types
 _OF_JSON = ("string", "boolean", "double", "date", "timestamp", *INTEGRAL)
 _OF_LAYOUTS = {"d": b"0123456789", "s": b"+-"}
@@ -118,6 +120,8 @@ def _check_bytes(lines: bytes, array: Bytes, count: int) -> None:
 
 
 def _batch_of_csv(lines: bytes, array: Bytes, reader: TextReader, names: Sequence[str]) -> dict[tuple[str, ...], pa.Array]:
+    if _BLANK_LINE.search(b"\n" + lines + b"\n"):  # Spark leaves it out, though there may be tabs between values in it
+        raise NotPlain("it has a blank line")
     _check_quotes(lines, array, reader.separator)
     places = {name: str(i) for i, (name, _) in enumerate(reader.columns)}
     types = dict(reader.columns)
@@ -198,6 +202,8 @@ def _values(array: pa.Array, type_: str, in_utc: bool) -> pa.Array:
         return pc.equal(array, "true")
     if type_ != "string" and of_text:
         _check_letters(array, _OF_NUMBERS["fraction" if type_ in FRACTIONAL else "decimal" if is_decimal(type_) else "whole"])
+        if is_decimal(type_) and (pc.max(pc.binary_length(array)).as_py() or 0) > _LONGEST_DECIMAL:
+            raise NotPlain("it has decimals of many digits")
     array = array.cast(wanted)
     if type_ in FRACTIONAL:
         numbers = array.drop_null().to_numpy()
