@@ -225,6 +225,7 @@ def test_how_a_table_is_read(lake: Lake) -> None:
 
     assert direct_files() == direct_files(mode="FAILFAST") == direct_files(inferSchema="true") == direct_files(header="false") == 1
     assert direct_files(sep=",") == direct_files(schema="n int, s boolean, m date") == 1
+    assert direct_files(schema="n timestamp_ntz, s string, m int") == direct_files(schema="n binary, s string, m int") == 0
     assert direct_files(index="n + 1") == direct_files(schema="n int, s string, m int, _corrupt_record string") == 0
     for option in ("nullValue", "comment", "quote", "escape", "encoding", "timestampFormat", "enforceSchema", "unheardOf", "fs.x.impl"):
         assert direct_files(**{option: "utf-8" if option == "encoding" else "false" if option == "enforceSchema" else "a"}) == 0, option

@@ -23,7 +23,7 @@ from data_skip.building.file_records import Found, Wanted, records_of
 from data_skip.building.lifting import Part, by_name_from_parquet, is_local, lifts, trees_of
 from data_skip.building.plain import is_dotted, is_plain, why_not
 from data_skip.building.plain_orc import is_plain_orc, orc_batches, why_not_orc
-from data_skip.building.plain_text import TextReader, text_reader
+from data_skip.building.plain_text import TextReader, is_plain_text, text_reader
 from data_skip.building.remote_files import NOWHERE, SCHEMES, RemoteFiles
 from data_skip.building.same_code import Code
 from data_skip.building.text_batches import text_batches
@@ -70,9 +70,10 @@ def wanted(bindings: Sequence[Binding], options: Iterable[str]) -> tuple[Wanted,
 
 def _wanted_of_text(definitions: Mapping[Index, Definition], text: TextReader) -> Wanted:
     """All indexes or none: to parse what is left over, Spark would parse all."""
-    columns = [tuple(tree for tree in one.bound_expressions if isinstance(tree, Column) and is_plain(tree)) for one in definitions.values()]
-    lengths = [len(one.bound_expressions) for one in definitions.values()]
-    if list(map(len, columns)) != lengths or any(len(column.path) > 1 for some in columns for column in some):
+    columns = [
+        tuple(tree for tree in one.bound_expressions if isinstance(tree, Column) and is_plain_text(tree)) for one in definitions.values()
+    ]
+    if list(map(len, columns)) != [len(one.bound_expressions) for one in definitions.values()]:
         return Wanted([], [], {})
     return Wanted(list(definitions), list(columns), {}, partial(text_batches, reader=text))
 

@@ -25,8 +25,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.json
 
-from data_skip.building.plain import NotPlain
+from data_skip.building.plain import NotPlain, is_plain
 from data_skip.data_types import FRACTIONAL, INTEGRAL, arrow_type, is_decimal
+from data_skip.expression import Column
 from data_skip.store.reader import WITH_MALFORMED, malformed_column
 from data_skip.store.settings import EFFECTIVE_IN_EXPRESSIONS, FIRST_PART, SQL, SYSTEMS, ZONE_RULES
 
@@ -44,6 +45,7 @@ _BLANK_LINE = re.compile(b"\n[\t ]+\n")
 _LONGEST_DECIMAL = 38  # characters, and so at most digits; of more than there is room for, pyarrow drops the first ones
 _NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}  # as schemas write types
 _OF_JSON = ("string", "boolean", "double", "date", "timestamp", *INTEGRAL)
+_OF_CSV = (*_OF_JSON, "float")  # and decimals; pyarrow takes whole numbers for times without a zone, Spark for years
 _OF_LAYOUTS = {"d": b"0123456789", "s": b"+-"}
 _DAY = "dddd-dd-dd"
 _TIMES = {  # how they are written: d is a digit, s a sign
@@ -69,6 +71,11 @@ class TextReader:
     header: bool = False
     separator: str = ","
     in_utc: bool = False  # whether times without a zone are of UTC
+
+
+def is_plain_text(column: Column) -> bool:
+    """Whether it is a column, and no field of one, of a type that may be read so."""
+    return is_plain(column) and len(column.path) == 1 and (column.type in _OF_CSV or is_decimal(column.type))
 
 
 def text_reader(reader: Mapping[str, Any], options: Iterable[str]) -> TextReader | None:
