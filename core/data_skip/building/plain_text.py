@@ -26,7 +26,7 @@ import pyarrow.csv
 import pyarrow.json
 
 from data_skip.building.plain import NotPlain, is_plain
-from data_skip.data_types import FRACTIONAL, INTEGRAL, arrow_type, is_decimal
+from data_skip.data_types import INTEGRAL, arrow_type
 from data_skip.expression import Column
 from data_skip.store.reader import WITH_MALFORMED, malformed_column
 from data_skip.store.settings import EFFECTIVE_IN_EXPRESSIONS, FIRST_PART, SQL, SYSTEMS, ZONE_RULES
@@ -36,16 +36,14 @@ _OPTIONS = {"csv": ("header", "sep", "delimiter", "mode"), "json": ("mode",)}  #
 # None of them changes what is let pass: numbers as ASCII has them, dates, and moments that say that they are of UTC.
 _SETTINGS = (*EFFECTIVE_IN_EXPRESSIONS, ZONE_RULES, *FIRST_PART)
 _POLICY = f"{SQL}legacy.timeParserPolicy"  # but this one, at its default
-_SESSION_ZONE = f"{SQL}session.timeZone"
 _SEPARATORS = (",", ";", "|", "\t")
 _MOST_COLUMNS = 10_000  # Spark's parser of CSV takes twice as many
 _LONGEST_LINE, _LONGEST_NUMBER = 1 << 20, 1_000  # Spark's parser of JSON takes text of twenty times as much, and such numbers
 _NUMBERS = re.compile(b"[-+.0-9Ee]{%d}" % _LONGEST_NUMBER)
 _BLANK_LINE = re.compile(b"\n[\t ]+\n")
-_LONGEST_DECIMAL = 38  # characters, and so at most digits; of more than there is room for, pyarrow drops the first ones
 _NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}  # as schemas write types
-_OF_JSON = ("string", "boolean", "double", "date", "timestamp", *INTEGRAL)
-_OF_CSV = (*_OF_JSON, "float")  # and decimals; pyarrow takes whole numbers for times without a zone, Spark for years
+# Of decimals pyarrow drops digits for which there is no room, and of a float it is not as sure what each makes.
+_TYPES = ("string", "boolean", "double", "date", "timestamp", *INTEGRAL)
 _OF_LAYOUTS = {"d": b"0123456789", "s": b"+-"}
 _DAY = "dddd-dd-dd"
 _TIMES = {  # how they are written: d is a digit, s a sign
@@ -57,8 +55,7 @@ _TIMES = {  # how they are written: d is a digit, s a sign
 _MARK = "\ufeff".encode()
 _LEAST_FRACTION = 1e-37  # parsers differed in those that are nearly too small for their type
 _OF_NUMBERS = {
-    kind: np.frombuffer(letters, np.uint8)
-    for kind, letters in {"whole": b"-0123456789", "decimal": b"-.0123456789", "fraction": b"-+.eE0123456789"}.items()
+    kind: np.frombuffer(letters, np.uint8) for kind, letters in {"whole": b"-0123456789", "fraction": b"-+.eE0123456789"}.items()
 }
 
 
@@ -70,12 +67,11 @@ class TextReader:
     columns: tuple[tuple[str, str], ...]
     header: bool = False
     separator: str = ","
-    in_utc: bool = False  # whether times without a zone are of UTC
 
 
 def is_plain_text(column: Column) -> bool:
     """Whether it is a column, and no field of one, of a type that may be read so."""
-    return is_plain(column) and len(column.path) == 1 and (column.type in _OF_CSV or is_decimal(column.type))
+    return is_plain(column) and len(column.path) == 1 and (column.type in _TYPES)
 
 
 def text_reader(reader: Mapping[str, Any], options: Iterable[str]) -> TextReader | None:
@@ -90,12 +86,11 @@ def text_reader(reader: Mapping[str, Any], options: Iterable[str]) -> TextReader
     columns = tuple((name, _NAMES.get(type_, type_) if isinstance(type_, str) else "") for name, type_, *_ in reader["columns"])
     if any(default is not None for _, _, default, *_ in reader["columns"]):
         return None
-    in_utc = session.get(_SESSION_ZONE) in ("UTC", "Etc/UTC", "Z")
     if reader["format"] == "json":
-        return TextReader("json", columns, in_utc=in_utc) if all(type_ in _OF_JSON for _, type_ in columns) else None
+        return TextReader("json", columns) if all(type_ in _TYPES for _, type_ in columns) else None
     separator = given.get("sep", given.get("delimiter", ",")).replace("\\t", "\t")
     header = given.get("header", "false") == "true"
-    return TextReader("csv", columns, header, separator, in_utc) if separator in _SEPARATORS else None
+    return TextReader("csv", columns, header, separator) if separator in _SEPARATORS else None
 
 
 def batch_of(lines: bytes, reader: TextReader, names: Sequence[str], first: bool) -> dict[tuple[str, ...], pa.Array]:
@@ -146,7 +141,7 @@ def _batch_of_csv(lines: bytes, array: Bytes, reader: TextReader, names: Sequenc
             strings_can_be_null=True,
         ),
     )
-    return {(name,): _values(_whole(table.column(places[name])), types[name], reader.in_utc) for name in names}
+    return {(name,): _values(_whole(table.column(places[name])), types[name]) for name in names}
 
 
 def _check_quotes(lines: bytes, array: Bytes, separator: str) -> None:
@@ -187,7 +182,7 @@ def _batch_of_json(
     )
     if len(table) != len(ends):
         raise NotPlain("it has lines of more than an object")
-    found = {name: _values(_whole(table.column(name)), type_, reader.in_utc or name not in names) for name, type_ in reader.columns}
+    found = {name: _values(_whole(table.column(name)), type_, name in names) for name, type_ in reader.columns}
     return {(name,): found[name] for name in names}
 
 
@@ -195,24 +190,22 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _values(array: pa.Array, type_: str, in_utc: bool) -> pa.Array:
+def _values(array: pa.Array, type_: str, asked: bool = True) -> pa.Array:
     """Values of a type in Spark's own representation, of a column's text, or of what a parser of JSON made of it.
 
-    in_utc: whether times without a zone may be taken for ones of UTC.
+    asked: whether they are asked for, and not only whether Spark finds some in all of it.
     """
     of_text, wanted = pa.types.is_string(array.type), arrow_type(type_)
     if type_ in _TIMES:
-        return _times(array, type_, in_utc).view(wanted)
+        return _times(array, type_, asked).view(wanted)
     if type_ == "boolean" and of_text:
         if not pc.all(pc.is_in(array.drop_null(), pa.array(["true", "false"])), min_count=0).as_py():
             raise NotPlain("it has other words than true and false")
         return pc.equal(array, "true")
     if type_ != "string" and of_text:
-        _check_letters(array, _OF_NUMBERS["fraction" if type_ in FRACTIONAL else "decimal" if is_decimal(type_) else "whole"])
-        if is_decimal(type_) and (pc.max(pc.binary_length(array)).as_py() or 0) > _LONGEST_DECIMAL:
-            raise NotPlain("it has decimals of many digits")
+        _check_letters(array, _OF_NUMBERS["fraction" if type_ == "double" else "whole"])
     array = array.cast(wanted)
-    if type_ in FRACTIONAL:
+    if type_ == "double":
         numbers = array.drop_null().to_numpy()
         sizes = np.abs(numbers)
         if not (np.isfinite(sizes) & ((sizes == 0) | (sizes > _LEAST_FRACTION))).all():
@@ -227,7 +220,7 @@ def _check_letters(array: pa.Array, allowed: Bytes) -> None:
         raise NotPlain("it has numbers that are not written in the usual way")
 
 
-def _times(array: pa.Array, type_: str, in_utc: bool) -> pa.Array:
+def _times(array: pa.Array, type_: str, asked: bool) -> pa.Array:
     """Dates or moments of texts that are all written alike."""
     found = array.drop_null()
     widths = pc.binary_length(found).to_numpy()
@@ -239,7 +232,7 @@ def _times(array: pa.Array, type_: str, in_utc: bool) -> pa.Array:
         return array.cast(pa.date32())
     if layout is None or layout[-1] == "Z" or "s" in layout:
         return array.cast(pa.timestamp("us", "UTC"))
-    if not in_utc:
+    if asked:
         raise NotPlain("it has times of the session's zone")
     return array.cast(pa.timestamp("us"))
 
