@@ -127,7 +127,9 @@ def test_what_spark_reads(lake: Lake, monkeypatch: pytest.MonkeyPatch, format_: 
     [
         ("n string", b"1\n \n"),
         ("n int, s string", b"1\ta\n\t\n"),  # a line of blanks is no row to Spark, though it has a separator
-        ("n decimal(7,2), s string", b"1" + b"0" * 300 + b"\ta\n"),  # of so many digits pyarrow drops the first ones
+        # Of so many digits, or as many with those of the fraction, pyarrow drops the first ones.
+        ("n decimal(7,2), s string", b"1" + b"0" * 300 + b"\ta\n"),
+        ("n decimal(38,10), s string", b"244292096208964265373907242149252.\ta\n"),
     ],
 )
 def test_what_pyarrow_takes_otherwise(lake: Lake, monkeypatch: pytest.MonkeyPatch, schema: str, odd: bytes) -> None:

@@ -42,7 +42,7 @@ _MOST_COLUMNS = 10_000  # Spark's parser of CSV takes twice as many
 _LONGEST_LINE, _LONGEST_NUMBER = 1 << 20, 1_000  # Spark's parser of JSON takes text of twenty times as much, and such numbers
 _NUMBERS = re.compile(b"[-+.0-9Ee]{%d}" % _LONGEST_NUMBER)
 _BLANK_LINE = re.compile(b"\n[\t ]+\n")
-_LONGEST_DECIMAL = 38  # characters, and so at most digits; of more than there is room for, pyarrow drops the first ones
+_MOST_DIGITS = 38  # of a decimal; where there are more once its fraction has all of its digits, pyarrow drops the first ones
 _NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}  # as schemas write types
 _OF_JSON = ("string", "boolean", "double", "date", "timestamp", *INTEGRAL)
 _OF_CSV = (*_OF_JSON, "float")  # and decimals; pyarrow takes whole numbers for times without a zone, Spark for years
@@ -209,7 +209,7 @@ def _values(array: pa.Array, type_: str, in_utc: bool) -> pa.Array:
         return pc.equal(array, "true")
     if type_ != "string" and of_text:
         _check_letters(array, _OF_NUMBERS["fraction" if type_ in FRACTIONAL else "decimal" if is_decimal(type_) else "whole"])
-        if is_decimal(type_) and (pc.max(pc.binary_length(array)).as_py() or 0) > _LONGEST_DECIMAL:
+        if is_decimal(type_) and (pc.max(pc.binary_length(array)).as_py() or 0) + wanted.scale > _MOST_DIGITS:
             raise NotPlain("it has decimals of many digits")
     array = array.cast(wanted)
     if type_ in FRACTIONAL:
