@@ -203,6 +203,16 @@ def test_blocks_are_of_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         list(text_batches.text_batches(path, Part(0, "a", 12, 0), columns, reader))
 
 
+@pytest.mark.parametrize("name", ["a.bz2", "a.GZ", "a.deflate", "a.zst", "a.lz4", "a.snappy"])
+def test_names_of_compressed_files(tmp_path: Path, name: str) -> None:
+    """Spark decompresses them, whatever lies there."""
+    path = tmp_path / name
+    path.write_bytes(b"1\n")
+    reader = TextReader("csv", (("n", "int"),))
+    with pytest.raises(NotPlain, match="by its name"):
+        next(text_batches.text_batches(path, Part(0, f"file:{path}", 2, 0), [Column("int", None, ("n",))], reader))
+
+
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
 def test_what_is_malformed_elsewhere_in_a_line_of_csv(lake: Lake, mode: str) -> None:
     """Whatever columns a query asks for, a value is the same, or its row is left out."""

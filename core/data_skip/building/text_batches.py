@@ -18,6 +18,7 @@ from data_skip.expression import Column
 
 _BLOCK = 1 << 23  # bytes that are looked at together; of lines they are some more
 _GZIP = ".gz"  # by its name Spark tells how a file is compressed
+_COMPRESSED = (_GZIP, ".bz2", ".deflate", ".lz4", ".snappy", ".zst")  # Hadoop takes them in any letters, whatever lies there
 
 
 def text_batches(
@@ -25,6 +26,8 @@ def text_batches(
 ) -> Iterator[dict[tuple[str, ...], pa.Array]]:
     """The values of columns by their paths, some rows at a time. An error where Spark may read others."""
     whole = part.uri.endswith(_GZIP)
+    if not whole and part.uri.lower().endswith(_COMPRESSED):
+        raise NotPlain("it is compressed otherwise, by its name")
     if whole and part.place:  # the first part is all of it
         return
     with ExitStack() as opened:
