@@ -43,6 +43,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  * Each node gets a number, its place in `nodes`: Python names nodes by it when it asks Spark to evaluate one.
  */
 public final class TreeEncoder {
+  private static final int ROWS_BY_ARROW = 101; // Spark's PythonEvalType
+  private static final String BY_SERIES = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled";
   /** Differs from session to session: an object known by its address only must not look equal to one of another session. */
   private static final String SESSION = java.util.UUID.randomUUID().toString();
 
@@ -179,6 +181,7 @@ public final class TreeEncoder {
     Map result = new LinkedHashMap();
     result.put("name", function.name());
     result.put("evalType", new Integer(function.evalType()));
+    if (bySeries(function)) result.put("by_series", Boolean.TRUE);
     try {
       java.io.ByteArrayOutputStream command = new java.io.ByteArrayOutputStream();
       scala.collection.Iterator code = function.func().command().iterator();
@@ -196,6 +199,16 @@ public final class TreeEncoder {
       result.put("code", opaque(function));
     }
     return result;
+  }
+
+  /** Whether of the results of a plain function by Arrow PySpark makes a Series of pandas: later versions do where a setting says so. */
+  public static boolean bySeries(PythonUDF function) {
+    if (function.evalType() != ROWS_BY_ARROW) return false;
+    try {
+      return Boolean.parseBoolean(SQLConf.get().getConfString(BY_SERIES));
+    } catch (java.util.NoSuchElementException always) {
+      return true;
+    }
   }
 
   private static boolean holdsExpressions(Object element) {

@@ -49,7 +49,6 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 public final class PythonBatches {
   private static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
-  private static final int ROWS_BY_ARROW = 101;
   private static final List VECTORISED = Arrays.asList(new Object[] {new Integer(101), new Integer(200), new Integer(250)});
   private static final int MOST_ARGUMENTS = 3;
   private static final String MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"; // where it is set, a batch may be cut anywhere
@@ -105,7 +104,7 @@ public final class PythonBatches {
     boolean function = expression instanceof PythonUDF;
     Integer kind = function ? new Integer(((PythonUDF) expression).evalType()) : null;
     if (function && !VECTORISED.contains(kind) && kind.intValue() != ROW_AT_A_TIME) return false;
-    if (function && kind.intValue() == ROWS_BY_ARROW && changesBesideOthers(expression.dataType())) return false;
+    if (function && TreeEncoder.bySeries((PythonUDF) expression) && changesBesideOthers(expression.dataType())) return false;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
       Expression child = (Expression) children.next();
