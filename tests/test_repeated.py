@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from data_skip import MinMax
+from data_skip.expression import calls_others, decode
 from data_skip.planning import callback
 from tests.support import Lake, aged, rows_of, settings_of
 
@@ -121,3 +122,21 @@ def test_what_others_are_asked_about_is_asked_again(lake: Lake, decided: Decided
     assert decided(sql) >= 1
     assert lake.skipping.report().scans[0].files_skipped > 0
     assert decided(sql) >= 1
+
+
+@pytest.mark.parametrize(
+    ("called_on", "parameters", "others"),
+    [
+        ({"int": "7"}, {}, False),
+        ({"text": "JP8="}, {}, True),
+        ({"opaque": '["users.Function",7]'}, {}, True),  # of a catalog: Spark invokes a method of it
+        ({"array": [{"opaque": "?CalendarInterval@1@2"}]}, {}, True),
+        ({"int": "7"}, {"options": {"rowValidationXSDPath": "/some.xsd"}}, True),
+        ({"int": "7"}, {"function": "?Lambda@1@2"}, True),
+        ({"int": "7"}, {"code": "a digest of a jar"}, True),
+    ],
+)
+def test_what_is_of_others(called_on: Any, parameters: Any, others: bool) -> None:
+    constant = {"id": 1, "type": "any", "value": called_on}
+    tree = {"id": 0, "type": "bigint", "name": "Invoke", "children": [constant], "parameters": parameters, "deterministic": True}
+    assert calls_others([decode(tree)]) == others

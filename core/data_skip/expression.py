@@ -22,6 +22,8 @@ from typing import Any
 
 from data_skip.data_types import element_type
 
+_OTHERS = ('"code"', '"?', '"options"')  # in the parameters of a call that is of others, or reads what is not told
+
 
 @dataclass(frozen=True)
 class Source:
@@ -265,8 +267,18 @@ def calls_python(trees: Iterable[Expression]) -> bool:
 
 
 def calls_others(trees: Iterable[Expression]) -> bool:
-    """Whether expressions call a function that Spark does not bring, or of which nobody knows what it is: see TreeEncoder.java."""
-    return any(call.name == "PythonUDF" or '"code"' in call.parameters or '"?' in call.parameters for call in calls_of(trees))
+    """Whether expressions call a function that Spark does not bring, of which nobody knows what it is, or that may read a file.
+
+    See TreeEncoder.java. Objects are what functions are called on, as those of catalogs; files are named by options, as XSDs of from_xml.
+    """
+    nodes = [node for tree in trees for node in tree.walk()]
+    if any(isinstance(node, Literal) and _holds_object(node.value) for node in nodes):
+        return True
+    return any(call.name == "PythonUDF" or any(sign in call.parameters for sign in _OTHERS) for call in nodes if isinstance(call, Call))
+
+
+def _holds_object(value: Any) -> bool:
+    return isinstance(value, Opaque) or (isinstance(value, tuple) and any(map(_holds_object, value)))
 
 
 def conjuncts(node: Expression) -> list[Expression]:

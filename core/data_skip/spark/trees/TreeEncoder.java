@@ -250,8 +250,12 @@ public final class TreeEncoder {
       return result;
     }
     if (element instanceof scala.Product) {
+      String name = element.getClass().getName();
+      String code = name.startsWith("scala.") ? "" : Code.of(element.getClass());
+      if (code.contains("?")) return opaque(element);
       List result = new ArrayList();
-      result.add(element.getClass().getName());
+      result.add(name);
+      if (!code.isEmpty()) result.add(single("code", code));
       scala.collection.Iterator items = ((scala.Product) element).productIterator();
       while (items.hasNext()) result.add(scalar(items.next()));
       return result;
