@@ -1,7 +1,7 @@
-"""Direct: Spark's tasks read plain files of Parquet, CSV and JSON themselves, by pyarrow, in a tenth of the time that rows take by Spark.
+"""Direct: Spark's tasks read plain files of Parquet, CSV, JSON and ORC by pyarrow, in a tenth of the time that rows take by Spark.
 
 A task is given paths of files, and gives back their records: no row leaves it. Each column of a file is read once, whatever the number of
-indexes, in batches that fit into memory. plain.py and plain_text.py say of which files and columns that is right; others are left to Spark.
+indexes, in batches that fit into memory. plain.py, plain_text.py and plain_orc.py say of which files and columns that is right.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def wanted(bindings: Sequence[Binding], options: Iterable[str]) -> tuple[Wanted,
     dotted = False
     for index, definition in definitions.items():
         trees = definition.bound_expressions
-        plain = tuple(tree for tree in trees if isinstance(tree, Column) and is_plain(tree) and (not of_orc or is_plain_orc(tree)))
+        plain = _columns_of(definition, is_plain_orc if of_orc else is_plain)
         how = why_not_orc(definition.reader) if of_orc else why_not(definition.reader, given)
         reason = how if len(plain) == len(trees) else f"{index} is over more than plain columns"
         if named := [tree for tree in trees if isinstance(tree, Column) and is_dotted(tree)]:
@@ -68,11 +68,14 @@ def wanted(bindings: Sequence[Binding], options: Iterable[str]) -> tuple[Wanted,
     return Wanted(plain_ones, [columns[index] for index in plain_ones], {}, orc_batches if of_orc else None), why
 
 
+def _columns_of(definition: Definition, are_plain: Callable[[Column], bool]) -> tuple[Column, ...]:
+    """Those of the expressions of an index that are plain columns."""
+    return tuple(tree for tree in definition.bound_expressions if isinstance(tree, Column) and are_plain(tree))
+
+
 def _wanted_of_text(definitions: Mapping[Index, Definition], text: TextReader) -> Wanted:
     """All indexes or none: to parse what is left over, Spark would parse all."""
-    columns = [
-        tuple(tree for tree in one.bound_expressions if isinstance(tree, Column) and is_plain_text(tree)) for one in definitions.values()
-    ]
+    columns = [_columns_of(one, is_plain_text) for one in definitions.values()]
     if list(map(len, columns)) != [len(one.bound_expressions) for one in definitions.values()]:
         return Wanted([], [], {})
     return Wanted(list(definitions), list(columns), {}, partial(text_batches, reader=text))

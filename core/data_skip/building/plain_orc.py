@@ -19,13 +19,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from data_skip.building.lifting import Part
-from data_skip.building.plain import NotPlain, values
+from data_skip.building.plain import NotPlain, is_plain, values
 from data_skip.expression import Column
 from data_skip.store.settings import ZONE
 
-_KINDS = {  # of types, by their numbers in footers
-    **{"boolean": 0, "tinyint": 1, "smallint": 2, "int": 3, "bigint": 4, "float": 5, "double": 6, "string": 7, "binary": 8, "date": 15},
-}
+_NUMBERED = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary")
+_KINDS = {type_: kind for kind, type_ in enumerate(_NUMBERED)} | {"date": 15}  # of types, by their numbers in footers
 _STRUCT = 12
 _NO_CODEC, _ZLIB, _SNAPPY, _ZSTD = 0, 1, 2, 5
 # Fields of a postscript and of a footer that are known not to change values; 10 of a footer says how columns are encrypted.
@@ -37,7 +36,7 @@ _ROWS = 1 << 15  # of a batch
 
 def is_plain_orc(column: Column) -> bool:
     """Whether it is a column, and no field of one, of a type that may be read so."""
-    return len(column.path) == 1 and column.type in _KINDS
+    return is_plain(column) and len(column.path) == 1 and column.type in _KINDS
 
 
 def why_not_orc(reader: Mapping[str, Any]) -> str:

@@ -71,7 +71,7 @@ class TextReader:
 
 def is_plain_text(column: Column) -> bool:
     """Whether it is a column, and no field of one, of a type that may be read so."""
-    return is_plain(column) and len(column.path) == 1 and (column.type in _TYPES)
+    return is_plain(column) and len(column.path) == 1 and column.type in _TYPES
 
 
 def text_reader(reader: Mapping[str, Any], options: Iterable[str]) -> TextReader | None:

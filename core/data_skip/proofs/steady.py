@@ -19,7 +19,6 @@ _BY_PANDAS = (101, 200, 204)  # Spark's PythonEvalType: rows by Arrow, series, i
 _CHANGED = (*INTEGRAL, "boolean")
 _CHANGED_BELOW = ("array<", "struct<", "map<", "timestamp", "interval")  # how types begin
 _CHANGING = "whole numbers, booleans, times or nested values"  # the parts of times are numbers with fractions then
-_CHANGED_BESIDE_OTHERS = (*INTEGRAL, "decimal", "timestamp", "interval")  # as of PythonBatches.java
 
 
 def why_unsteady(trees: Iterable[Expression]) -> str:
@@ -47,7 +46,7 @@ def _why(call: Call) -> str:
         return "makes timestamps of text, in which a time without a date is one of the current day; give to_timestamp a format"
     if call.name == "PythonUDF" and call.parameter("evalType") in _BY_PANDAS and any(map(_changes_beside_null, call.operands)):
         return f"gives pandas {_CHANGING}, which are others in a batch with a NULL; use a plain Python function"
-    if call.name == "PythonUDF" and '"by_series"' in call.parameters and call.type.startswith(_CHANGED_BESIDE_OTHERS):
+    if call.name == "PythonUDF" and '"changes_beside_others"' in call.parameters:  # as PythonResults.java says
         return f"gives a {call.type} by Arrow, which is another one in a batch with what pandas makes of other rows; use it without Arrow"
     return ""
 

@@ -25,7 +25,7 @@ SOURCES = tuple(
     for room, names in (
         ("", "Connection Kept UserSettings Plans"),
         ("plans", "SameColumns ScannedFiles SideCost Repeatable PoolThreads TimeLimit SmallSide"),
-        ("trees", "Code TreeEncoder Foreign Variants"),
+        ("trees", "Code PythonResults TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),

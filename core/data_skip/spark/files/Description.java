@@ -8,6 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -21,8 +23,8 @@ import org.apache.spark.sql.types.StructType;
 public final class Description {
   private static final String[] SYSTEMS = {"fs.", "dfs.", "parquet.encryption.", "parquet.crypto."}; // as of settings.py: may be secrets
 
-  private static final Object[][] SCHEMAS = new Object[64][]; // of each a StructType, weakly, and its JSON
-  private static int oldest; // where threads count it at once, one more is made twice
+  private static final AtomicReferenceArray SCHEMAS = new AtomicReferenceArray(64); // of each a StructType, weakly, and its JSON
+  private static final AtomicInteger OLDEST = new AtomicInteger();
 
   private Description() {}
 
@@ -51,12 +53,12 @@ public final class Description {
 
   /** The schema as JSON, of those of the last tables made once: it is most of what is told of a scan. */
   private static String schema(StructType schema) {
-    for (int i = 0; i < SCHEMAS.length; i++) {
-      Object[] known = SCHEMAS[i];
+    for (int i = 0; i < SCHEMAS.length(); i++) {
+      Object[] known = (Object[]) SCHEMAS.get(i);
       if (known != null && ((WeakReference) known[0]).get() == schema) return (String) known[1];
     }
     String json = Variants.asWritten(schema).json();
-    SCHEMAS[(oldest++ & Integer.MAX_VALUE) % SCHEMAS.length] = new Object[] {new WeakReference(schema), json};
+    SCHEMAS.set(Math.floorMod(OLDEST.getAndIncrement(), SCHEMAS.length()), new Object[] {new WeakReference(schema), json});
     return json;
   }
 

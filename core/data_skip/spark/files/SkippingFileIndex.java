@@ -187,18 +187,24 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     which.put("by_calls", Boolean.valueOf(byCalls));
     which.put("execution_id", executionId());
     which.put("number", new Long(number));
-    List roots = Description.roots(scan);
-    Map json = new LinkedHashMap();
+    Map json = toldOfScan();
+    List roots = (List) json.get("roots");
     json.put("count", new Integer(listing.count()));
     json.put("bytes", new Long(listing.bytes()));
-    json.put("format", Plans.formatName(relation.fileFormat()));
-    json.put("roots", roots);
     if (!roots.isEmpty()) json.put("present", listing.presentOf((String) roots.get(0)));
-    json.put("settings", SessionSettings.of(session(), asking));
     json.put("contract", listing.contract());
     if (listing.job() != null) json.put("tasks", listing.job().told());
     json.put("refusals", RuntimeFilters.refusals(runtimeFilters, asking.sessionState().conf()));
     return Plans.json(which) + "\n" + Plans.json(json) + "\n" + description();
+  }
+
+  /** What is told of it beside its description, ready for JSON. */
+  private Map toldOfScan() {
+    Map json = new LinkedHashMap();
+    json.put("format", Plans.formatName(relation.fileFormat()));
+    json.put("roots", Description.roots(scan));
+    json.put("settings", SessionSettings.of(session(), asking));
+    return json;
   }
 
   /** The files that Spark would list for this scan: those of the partitions that its predicate leaves. */
@@ -342,9 +348,10 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   /** What Python says of a listing, from which it has taken the files that need not be read. */
   private String asked(Listing listing) {
-    boolean atOnce = Connection.answersAtOnce();
-    if (!atOnce) python.apply("connect", null); // of this thread, as one of adaptive execution, that has not asked before
-    if (!atOnce && !Connection.answersAtOnce()) return asked(listing, ""); // it asks for what else would be told
+    if (!Connection.answersAtOnce()) {
+      python.apply("connect", null); // of this thread, as one of adaptive execution, that has not asked before
+      if (!Connection.answersAtOnce()) return asked(listing, ""); // it asks for what else would be told
+    }
     String said = asked(listing, told(listing, false));
     if (said == null || !said.startsWith(DECIDED)) return said;
     return listing.skipAll(said.substring(DECIDED.length()).split("\n")) ? DECIDED : asked(listing, told(listing)); // and tells of those that have changed
@@ -455,13 +462,9 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   }
 
   private Object explained() {
-    Map json = new LinkedHashMap();
-    json.put("format", Plans.formatName(relation.fileFormat()));
-    json.put("roots", Description.roots(scan));
-    json.put("settings", SessionSettings.of(session(), asking));
     String number = Kept.keep(this);
     try {
-      return python.apply("explain\n" + number + "\n" + Plans.json(json) + "\n" + description(), null);
+      return python.apply("explain\n" + number + "\n" + Plans.json(toldOfScan()) + "\n" + description(), null);
     } finally {
       Kept.forget(number);
     }

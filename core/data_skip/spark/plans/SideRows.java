@@ -30,7 +30,6 @@ import org.apache.spark.sql.types.StringType;
  * on what it serves with constants, as ST_Contains(countries.shape, point).
  */
 public final class SideRows {
-  private static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
   private static final int MOST_COLLECTED = 100000; // rows of the small side that are held at once
   private static final int MOST_ROWS = 100; // that are put into conditions one by one
   private static final int MOST_OF_ONE = 1000; // into a condition that is a function, as ST_Contains: filters may serve the whole OR at once
@@ -72,7 +71,7 @@ public final class SideRows {
    * is NULL than one value by itself: all but texts and numbers with fractions, which pandas has no other form of.
    */
   public static boolean inBatches(Expression expression, AttributeSet attributes) {
-    boolean vectorised = expression instanceof PythonUDF && ((PythonUDF) expression).evalType() != ROW_AT_A_TIME;
+    boolean vectorised = expression instanceof PythonUDF && ((PythonUDF) expression).evalType() != PythonResults.ROW_AT_A_TIME;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
       Expression child = (Expression) children.next();

@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.And;
-import org.apache.spark.sql.catalyst.expressions.ApplyFunctionExpression;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -23,7 +22,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
-import org.apache.spark.sql.catalyst.expressions.ScalaUDF;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
@@ -43,8 +41,6 @@ import org.apache.spark.unsafe.types.UTF8String;
  * Each node gets a number, its place in `nodes`: Python names nodes by it when it asks Spark to evaluate one.
  */
 public final class TreeEncoder {
-  private static final int ROWS_BY_ARROW = 101; // Spark's PythonEvalType
-  private static final String BY_SERIES = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled";
   /** Differs from session to session: an object known by its address only must not look equal to one of another session. */
   private static final String SESSION = java.util.UUID.randomUUID().toString();
 
@@ -160,10 +156,9 @@ public final class TreeEncoder {
     return result;
   }
 
-  /** The code of a function that Spark does not bring, or that it calls as an object or by the name of its class, as Hive's; "" of another. */
+  /** The code of a function that Spark does not bring, or that it calls by the name of its class, as Hive's; "" of another. */
   private static String code(Expression expression, scala.Product product) {
     String code = Code.of(expression.getClass());
-    if (expression instanceof ScalaUDF || expression instanceof ApplyFunctionExpression) code += Code.of(product.productElement(0).getClass());
     for (int i = 0; i < product.productArity(); i++) {
       Object element = product.productElement(i);
       if (element instanceof Class) code += Code.of((Class) element);
@@ -181,7 +176,7 @@ public final class TreeEncoder {
     Map result = new LinkedHashMap();
     result.put("name", function.name());
     result.put("evalType", new Integer(function.evalType()));
-    if (bySeries(function)) result.put("by_series", Boolean.TRUE);
+    if (PythonResults.changeBesideOthers(function)) result.put("changes_beside_others", Boolean.TRUE);
     try {
       java.io.ByteArrayOutputStream command = new java.io.ByteArrayOutputStream();
       scala.collection.Iterator code = function.func().command().iterator();
@@ -199,16 +194,6 @@ public final class TreeEncoder {
       result.put("code", opaque(function));
     }
     return result;
-  }
-
-  /** Whether of the results of a plain function by Arrow PySpark makes a Series of pandas: later versions do where a setting says so. */
-  public static boolean bySeries(PythonUDF function) {
-    if (function.evalType() != ROWS_BY_ARROW) return false;
-    try {
-      return Boolean.parseBoolean(SQLConf.get().getConfString(BY_SERIES));
-    } catch (java.util.NoSuchElementException always) {
-      return true;
-    }
   }
 
   private static boolean holdsExpressions(Object element) {

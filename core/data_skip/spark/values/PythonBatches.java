@@ -30,14 +30,9 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.DayTimeIntervalType;
-import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.TimestampNTZType;
-import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -48,8 +43,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * are NULL there. A batch is a partition, of no more rows than Spark takes at once: for n arguments, a job has up to 3^n of them.
  */
 public final class PythonBatches {
-  private static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
-  private static final List VECTORISED = Arrays.asList(new Object[] {new Integer(101), new Integer(200), new Integer(250)});
+  private static final List VECTORISED = Arrays.asList(new Object[] {new Integer(101), new Integer(200), new Integer(250)}); // Spark's PythonEvalType
   private static final int MOST_ARGUMENTS = 3;
   private static final String MOST_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"; // where it is set, a batch may be cut anywhere
   public static final Object CONFLICT = new Object();
@@ -103,8 +97,8 @@ public final class PythonBatches {
   private static boolean collect(Expression expression, List arguments) {
     boolean function = expression instanceof PythonUDF;
     Integer kind = function ? new Integer(((PythonUDF) expression).evalType()) : null;
-    if (function && !VECTORISED.contains(kind) && kind.intValue() != ROW_AT_A_TIME) return false;
-    if (function && TreeEncoder.bySeries((PythonUDF) expression) && changesBesideOthers(expression.dataType())) return false;
+    if (function && !VECTORISED.contains(kind) && kind.intValue() != PythonResults.ROW_AT_A_TIME) return false;
+    if (function && PythonResults.changeBesideOthers((PythonUDF) expression)) return false;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
       Expression child = (Expression) children.next();
@@ -113,15 +107,6 @@ public final class PythonBatches {
       if (function && VECTORISED.contains(kind) && mayBeNull(child) && place(child, arguments) < 0) arguments.add(child);
     }
     return true;
-  }
-
-  /**
-   * Whether a result of this type may be another one beside those of other rows: PySpark makes a Series of all of a batch, in which large
-   * whole numbers are rounded, or cut otherwise, beside a None, and times are not of the session's zone beside one that pandas cannot hold, as 9999-12-31.
-   */
-  private static boolean changesBesideOthers(DataType type) {
-    return type instanceof IntegralType || type instanceof DecimalType || type instanceof TimestampType || type instanceof TimestampNTZType
-        || type instanceof DayTimeIntervalType;
   }
 
   private static boolean nested(DataType type) {
