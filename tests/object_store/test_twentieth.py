@@ -12,6 +12,7 @@ import pytest
 
 import data_skip
 from data_skip import MinMax
+from data_skip.planning.callback import Callback
 from tests.object_store.server import SECRET, Request
 from tests.object_store.table import Bucket
 
@@ -87,16 +88,25 @@ def test_a_snapshot_is_of_an_index_that_was_made_anew(bucket: Bucket, other_sess
     assert snapshot.count() == 2
 
 
-def test_keys_given_to_a_reader_do_not_cross(bucket: Bucket, caplog: pytest.LogCaptureFixture) -> None:
+def test_keys_given_to_a_reader_do_not_cross(bucket: Bucket, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in what Python asks, which py4j logs, nor in what the JVM tells with its questions."""
     bucket.numbers()
     bucket.index(MinMax("x"))
+    questions, answer = [], Callback.apply
+
+    def told_with(self: Callback, question: str, java: object) -> str | None:
+        questions.append(question)
+        return answer(self, question, java)
+
+    monkeypatch.setattr(Callback, "apply", told_with)
     frame = bucket.spark.read.options(**{"fs.s3a.secret.key": SECRET, "FS.s3a.session.token": "a-token"}).parquet(bucket.uri)
     with caplog.at_level(logging.DEBUG):
         frame.where("x = 15").collect()
         told = str(bucket.skipping.report())
     assert bucket.skipping.report().scans[-1].files_read == 1
-    assert "fs.s3a.secret.key" in caplog.text
-    assert SECRET not in caplog.text + told and "a-token" not in caplog.text + told
+    crossed = "\n".join([caplog.text, *questions])
+    assert "fs.s3a.secret.key" in crossed
+    assert SECRET not in crossed + told and "a-token" not in crossed + told
 
 
 def test_files_that_are_read_by_their_names(bucket: Bucket) -> None:
