@@ -95,7 +95,7 @@ def parsing_speed(times: int) -> float:
     """Agents a second, from a cold start. Prints how fast both ways are."""
     agents = [row for table in by_hour(read_lines()).values() for row in table["user_agent"].to_pylist() if row is not None]
     batches = [pd.Series((agents * times)[at : at + BATCH], dtype=object) for at in range(0, len(agents) * times, BATCH)]
-    parse = Distinct(get_agent_name, 1)
+    parse = Distinct(get_agent_name)
     start = time.process_time()
     for batch in batches:
         parse(batch)

@@ -23,6 +23,8 @@ import pandas as pd
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import pandas_udf
 
+from data_skip.functions import versioned
+
 Function = Callable[[str], Any]
 F = TypeVar("F", bound=Function)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -61,7 +63,7 @@ class Extractor:
     def register(self, spark: SparkSession) -> None:
         """Makes it a SQL function of the session, by its name and its aliases."""
         if self.function is not None:
-            vectorised = pandas_udf(Distinct(self.function, self.version), self.returns)  # type: ignore[call-overload]
+            vectorised = pandas_udf(versioned(Distinct(self.function), self.version), self.returns)  # type: ignore[call-overload]
             spark.udf.register(self.inner, vectorised)
         names = [parameter.split()[0] for parameter in self.parameters]
         for name in (self.name, *self.aliases):
@@ -74,20 +76,16 @@ class Extractor:
 class Distinct:
     """A function of one string as a function of a batch of strings, called once for each distinct one. Null stays null.
 
-    An instance is pickled as the function and its version, and a function of a module by its name: so Spark's plans, and indexes
-    over it, tell versions apart, and nothing else (see `pickled_with_version` in the core's python_code.py). Where the function raises an
-    error the value is null: no task fails for a string.
+    Where the function raises an error the value is null: no task fails for a string.
     """
 
-    pickled_with_version = True
-
-    def __init__(self, function: Function, version: int | str) -> None:
-        self.function, self.version = function, version
+    def __init__(self, function: Function) -> None:
+        self.function = function
         self.__name__ = getattr(function, "__name__", "extractor")
         self.__annotations__ = {"strings": pd.Series, "return": pd.Series}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Distinct, (self.function, self.version)
+        return Distinct, (self.function,)
 
     def __call__(self, strings: pd.Series) -> pd.Series:
         texts = strings.tolist()  # pandas' own tables of strings take a zero byte for the end of one

@@ -19,7 +19,6 @@ from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
 from pyspark.sql import SparkSession
 
 import data_skip
-from data_skip.spark import python_code, workers
 from data_skip.spark.java import ensure_java
 from tests.support import HADOOP_DEFAULTS, JAVA_OPTIONS, Lake
 
@@ -254,7 +253,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     ensure_java()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     warehouse = tmp_path_factory.mktemp("warehouse")
-    workers._WORKER_MODULES = tuple(key for key in workers._WORKER_MODULES if key != "spark.python.daemon.module")  # as below
     avro = "4.0.2" if pyspark.__version__.startswith("4.0.") else "4.1.1"  # works with later patch versions of Spark
     packages = [f"org.apache.spark:spark-avro_2.13:{avro}", *(SEDONA if pyspark.__version__.startswith("4.0.") else ())]
     builder = (
@@ -269,7 +267,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.data_skip.join.maxSeconds", "60")
         .config("spark.data_skip.join.leastBytes", "0")  # tables of tests are small
-        .config("spark.data_skip.python.modules", "tests,geo_skip,log_skip,sample_data,benchmarks")
         .config("spark.data_skip.python.maxSeconds", "60")  # a machine under load may stop a test for some seconds
         # Plain Spark is the oracle, and with its own pushdown it loses rows (TRAPS A5, A17, I18).
         .config("spark.sql.parquet.filterPushdown", "false")
@@ -296,12 +293,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def skipping(spark: SparkSession) -> data_skip.Skipping:
     return data_skip.enable(spark)
-
-
-@pytest.fixture(autouse=True)
-def forget_vouched() -> None:
-    """What modules of a name were to other tests."""
-    python_code._MET.clear()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
-from data_skip import MinMax
+from data_skip import MinMax, versioned
 from data_skip.expression import calls_others, decode
 from data_skip.planning import callback
 from tests.support import Lake, aged, rows_of, settings_of
@@ -116,7 +116,7 @@ def test_what_sparks_own_functions_give_is_asked_once(lake: Lake, decided: Decid
 
 @pytest.mark.parametrize("where", ["plus_one(x) = 12", "p + x = 11"])
 def test_what_others_are_asked_about_is_asked_again(lake: Lake, decided: Decided, where: str) -> None:
-    lake.spark.udf.register("plus_one", F.udf(lambda x: x + 1, "long"))
+    lake.spark.udf.register("plus_one", F.udf(versioned(lambda x: x + 1, 1), "long"))
     lake.index(MinMax("plus_one(x)"))
     sql = f"SELECT * FROM t WHERE {where}"
     assert decided(sql) >= 1

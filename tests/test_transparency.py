@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import data_skip
-from data_skip import MinMax, Prefix, QueryReport, ScanReport, Skipping, Suffix, ValueList
+from data_skip import MinMax, Prefix, QueryReport, ScanReport, Skipping, Suffix, ValueList, versioned
 from data_skip.planning import callback
 from data_skip.planning.callback import Callback
 from data_skip.planning.decide import represent
@@ -208,9 +208,9 @@ def test_python_udfs_are_seen_through(lake: Lake) -> None:
         return s.str[::-1]
 
     functions: dict[str, Any] = {
-        "plain": F.udf(plain, "string"),
-        "arrow": F.udf(plain, "string", useArrow=True),
-        "pandas": F.pandas_udf(pandas, "string"),
+        "plain": F.udf(versioned(plain, 1), "string"),
+        "arrow": F.udf(versioned(plain, 1), "string", useArrow=True),
+        "pandas": F.pandas_udf(versioned(pandas, 1), "string"),
     }
     spark, table = lake.spark, lake.table()
     for name, function in functions.items():

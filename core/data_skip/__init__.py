@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from data_skip.building.index_report import IndexReport
     from data_skip.description import Description
     from data_skip.errors import DataSkipError, DataSkipWarning
+    from data_skip.functions import versioned
     from data_skip.index import Index
     from data_skip.indexes.affix import Prefix, Suffix
     from data_skip.indexes.bloom import BloomFilter
@@ -54,6 +55,7 @@ __all__ = [
     "enable",
     "ensure_java",
     "great_circle",
+    "versioned",
 ]
 
 _HOMES = {
@@ -78,6 +80,7 @@ _HOMES = {
     "enable": "data_skip.session",
     "ensure_java": "data_skip.spark.java",
     "great_circle": "data_skip.indexes.haversine",
+    "versioned": "data_skip.functions",
 }
 
 _MODULES = ("clause", "errors", "expression", "filters", "index")  # which plugins name as data_skip.filters.on

@@ -266,6 +266,12 @@ def calls_python(trees: Iterable[Expression]) -> bool:
     return any(call.name == "PythonUDF" for call in calls_of(trees))
 
 
+def unversioned(trees: Iterable[Expression]) -> str:
+    """The name of a Python function, called in expressions, that does not say which version it is; "" where all do. See functions.py."""
+    found = (call for call in calls_of(trees) if call.name == "PythonUDF" and '"unversioned"' in call.parameters)
+    return next((str(call.parameter("name")) for call in found if json.loads(call.parameters).get("unversioned")), "")
+
+
 def calls_others(trees: Iterable[Expression]) -> bool:
     """Whether expressions call a function that Spark does not bring, of which nobody knows what it is, or that may read a file.
 

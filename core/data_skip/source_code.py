@@ -8,28 +8,25 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.machinery import ModuleSpec, all_suffixes
+from importlib.machinery import ModuleSpec
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
-from zipfile import ZipFile
 
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
 _FOR_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")  # also those of a user, or of a cluster
 _OF_PYTHON = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 _OTHERS = ("data_skip", "pyspark", "__main__")  # the first names its own packages itself
-LOADABLE = tuple(all_suffixes())
 _CONTAINERS = (dict, list, tuple, set, frozenset)
 _MOST_INSIDE = 10_000
 _MOST_SOURCES = 10_000  # that are kept
@@ -62,18 +59,18 @@ def homes_of(modules: set[str]) -> set[str]:
         met.add(name := left.pop())
         module = sys.modules.get(name)
         if isinstance(module, ModuleType) and name.partition(".")[0] not in _OTHERS:
-            left |= {other for other in referred(module) if other not in met and _counts(other, name)}
+            left |= {other for other in _referred(module) if other not in met and _counts(other, name)}
     return {home for name in met if (home := home_of(name))}
 
 
 @cache
 def home_of(module: str) -> str:
     """The package of a module; of one that stands alone, itself; "" of one that can be found nowhere, as of a notebook."""
-    spec = spec_of(module)
+    spec = _spec_of(module)
     return "" if spec is None else spec.parent or module
 
 
-def spec_of(name: str) -> ModuleSpec | None:
+def _spec_of(name: str) -> ModuleSpec | None:
     """Where a module would be found; None where it is not, or whoever looks raises an error."""
     try:
         return find_spec(name)
@@ -102,17 +99,11 @@ def is_of_python(module: ModuleType) -> bool:
     return origin in ("built-in", "frozen") or _lies_in_library(_file(module))
 
 
-def is_of_library(name: str) -> bool:
-    """Whether a module, or a package, that was not loaded yet would be found in Python's library."""
-    spec = spec_of(name) if name in sys.stdlib_module_names else None
-    return spec is not None and (spec.origin in ("built-in", "frozen") or _lies_in_library(str(spec.origin)))
-
-
 def _lies_in_library(file: str) -> bool:
     return file.startswith(_OF_PYTHON) and not is_place_of_packages(file)
 
 
-def module_of(value: object) -> str:
+def _module_of(value: object) -> str:
     """The name of a module, or of that of a function, a class, or the class of an object; what is lazy is not woken by it."""
     kind = type(value)
     if issubclass(kind, ModuleType):
@@ -129,11 +120,11 @@ def counting(names: Iterable[str]) -> set[str]:
     return {name for name in names if _counts(name, "")}
 
 
-def referred(module: ModuleType) -> set[str]:
+def _referred(module: ModuleType) -> set[str]:
     """The modules that a module has or imports, and those whose functions and classes it has."""
     has = list(object.__getattribute__(module, "__dict__").values())
     imported = _source(module).imported_by(_attribute(module, "__package__") or "")
-    return {*map(module_of, has), *map(module_of, _inside(has)), *imported}
+    return {*map(_module_of, has), *map(_module_of, _inside(has)), *imported}
 
 
 def _inside(values: Iterable[object]) -> list[object]:
@@ -150,76 +141,6 @@ def _inside(values: Iterable[object]) -> list[object]:
         found += inside
         left += [value for value in inside if type(value) in _CONTAINERS]
     return found
-
-
-def whole(name: str) -> str:
-    """A digest of all source of a module, or of a package and what is below it; of one in an archive, of that. It need not be loaded.
-
-    "" of what has no file, as a module that a program makes as it runs.
-    """
-    digest, files = hashlib.sha256(), _files(name)
-    for file in files:
-        digest.update(f"{_package_of(file, name)} {file.name} {digest_of(str(file), *state_of(file))}".encode())
-    return digest.hexdigest() if files else ""
-
-
-def imported_by(name: str) -> set[str]:
-    """The names of modules that a module, or one of a package, may import, also where its functions do so; it need not be loaded."""
-    found = {other for path, text in _texts(name) for other in _imported(text, _package_of(path, name))}
-    return {other for other in found if other != name and not other.startswith(f"{name}.")}
-
-
-def _texts(name: str) -> Iterator[tuple[Path, bytes]]:
-    """The source of a module, or of a package and what is below it, by its place."""
-    for file in _files(name):
-        if file.suffix == ".py":
-            yield file, _of_file(str(file), *state_of(file)).text
-        elif not file.name.endswith(LOADABLE) and (spec := spec_of(name)) is not None:  # an archive
-            yield from _texts_in(file, str(spec.origin), tuple(spec.submodule_search_locations or ()), *state_of(file))
-
-
-@lru_cache(maxsize=256)
-def _texts_in(archive: Path, origin: str, places: tuple[str, ...], modified: int, size: int) -> list[tuple[Path, bytes]]:
-    """Of an archive the source that lies at one place, or below others."""
-    with ZipFile(archive) as opened:
-        paths = {archive / name: name for name in opened.namelist() if name.endswith(".py")}
-        own = [path for path in paths if str(path) == origin or any(map(path.is_relative_to, places))]
-        return [(path, opened.read(paths[path])) for path in own]
-
-
-def _package_of(file: Path, name: str) -> str:
-    """That of a file of a module, or below a package of this name."""
-    spec = spec_of(name)
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        if file.is_relative_to(place):
-            return ".".join((name, *file.parent.relative_to(place).parts))
-    return name.rpartition(".")[0]
-
-
-def _files(name: str) -> list[Path]:
-    """Those of the source of a module, or of a package and what is below it; the archive, where they lie in one."""
-    spec = spec_of(name)
-    if spec is None:
-        return []
-    archive = Path(str(getattr(spec.loader, "archive", "")))
-    if archive.is_file():
-        return [archive]
-    own = [] if spec.origin is None or spec.submodule_search_locations is not None else [Path(spec.origin)]
-    loaded = _attribute(sys.modules[name], "__path__") if name in sys.modules else None
-    places = dict.fromkeys([*(spec.submodule_search_locations or ()), *(loaded or ())])
-    return [*own, *sorted(file for place in places for file in below(place) if file.is_file())]
-
-
-def below(place: str) -> Iterator[Path]:
-    """What Python can load below a folder, by links as well; a hundred thousand files of data cost a look at their names."""
-    met: set[str] = set()
-    for folder, folders, names in os.walk(place, followlinks=True):
-        if (here := os.path.realpath(folder)) in met:
-            folders.clear()
-            continue
-        met.add(here)
-        caches = os.path.basename(folder) == "__pycache__"  # of what lies beside them
-        yield from (Path(folder, name) for name in names if name.endswith(LOADABLE) and not caches)
 
 
 @dataclass(frozen=True)
@@ -240,9 +161,9 @@ def _source(module: ModuleType) -> _Source:
     """That of a module; of one in an archive, as long as that is the same."""
     path = Path(_file(module))
     if path.is_file():
-        return _of_file(str(path), *state_of(path))
+        return _of_file(str(path), *_state_of(path))
     loader, archive = _attribute(module, "__loader__"), _archive(module)
-    return _of_archive(loader, str(_attribute(module, "__name__")), *(state_of(archive) if archive.is_file() else (0, 0)))
+    return _of_archive(loader, str(_attribute(module, "__name__")), *(_state_of(archive) if archive.is_file() else (0, 0)))
 
 
 def _archive(module: ModuleType) -> Path:
@@ -250,16 +171,10 @@ def _archive(module: ModuleType) -> Path:
     return Path(str(getattr(_attribute(module, "__loader__"), "archive", "")))
 
 
-def state_of(path: Path) -> tuple[int, int]:
+def _state_of(path: Path) -> tuple[int, int]:
     """When a file was written, in nanoseconds since 1970, and its bytes: other ones of what has changed."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size
-
-
-@lru_cache(maxsize=10 * _MOST_SOURCES)
-def digest_of(path: str, modified: int, size: int) -> str:
-    """As of `_of_file`, of more files than have their text kept."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 @lru_cache(maxsize=_MOST_SOURCES)
@@ -291,7 +206,7 @@ def _counts(name: str, by: str) -> bool:
     return package == by.partition(".")[0] or not is_installed(module)
 
 
-def parents(name: str) -> list[str]:
+def _parents(name: str) -> list[str]:
     """The packages that are run before a module: `a` and `a.b` of `a.b.c`."""
     parts = name.split(".")
     return [".".join(parts[:i]) for i in range(1, len(parts))]
@@ -317,7 +232,7 @@ def _imported(source: bytes, package: str) -> frozenset[str]:
             open_.extend(node.orelse)
         else:
             open_.extend(ast.iter_child_nodes(node))
-    return frozenset(name for found in names for name in (found, *parents(found)))
+    return frozenset(name for found in names for name in (found, *_parents(found)))
 
 
 def _digest(name: str) -> str:

@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from data_skip import BloomFilter, GapList, Index, MinMax, Prefix, Skipping, Suffix, ValueList, filters
+from data_skip import BloomFilter, GapList, Index, MinMax, Prefix, Skipping, Suffix, ValueList, filters, versioned
 from data_skip.clause import Clause
 from data_skip.expression import Literal
 from data_skip.filters import Indexes
@@ -130,7 +130,7 @@ class Small:
     def __init__(self, spark: SparkSession, skipping: Skipping, folder: Path) -> None:
         self.spark, self.skipping, self.folder = spark, skipping, folder
         for name, function, type_ in PYTHON:
-            spark.udf.register(name, F.udf(function, type_))
+            spark.udf.register(name, F.udf(versioned(function, 1), type_))
         lake = Lake(spark, skipping, folder / "files")
         for name, columns in FILES.items():
             indexed = {c: pa.array(columns[c], type_) for c, type_ in COLUMNS.items()}

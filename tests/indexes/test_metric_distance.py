@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pyspark.sql.types import DoubleType, IntegerType
 
-from data_skip import DataSkipError, MetricDistance, great_circle
+from data_skip import DataSkipError, MetricDistance, great_circle, versioned
 from data_skip.testing import check_index
 from tests.support import Lake
 
@@ -124,7 +124,9 @@ def test_great_circle_as_a_function_of_sql(lake: Lake) -> None:
 
 @pytest.mark.long
 def test_a_function_that_the_user_calls_a_metric(lake: Lake) -> None:
-    lake.spark.udf.register("manhattan", lambda x, y, a, b: None if x is None or y is None else abs(x - a) + abs(y - b), DoubleType())
+    lake.spark.udf.register(
+        "manhattan", versioned(lambda x, y, a, b: None if x is None or y is None else abs(x - a) + abs(y - b), 1), DoubleType()
+    )
     lake.file("near.parquet", {"x": [0.0, 1.0, None], "y": [0.5, 2.0, 1.0]})
     lake.file("far.parquet", {"x": [100.0, 101.0], "y": [50.0, 20.0]})
     lake.index(MetricDistance("x", "y", metric="manhattan", origin=[0.0, 0.0]))
@@ -137,7 +139,7 @@ def test_a_metric_over_vectors(lake: Lake) -> None:
     def hamming(a: list[int] | None, b: list[int]) -> int | None:
         return None if a is None else sum(i != j for i, j in zip(a, b, strict=True))
 
-    lake.spark.udf.register("hamming", hamming, IntegerType())
+    lake.spark.udf.register("hamming", versioned(hamming, 1), IntegerType())
     lake.file("zeros.parquet", {"v": [[0, 0, 0, 0], [0, 0, 0, 1], None]})
     lake.file("ones.parquet", {"v": [[1, 1, 1, 1], [1, 1, 1, 0]]})
     lake.index(MetricDistance("v", metric="hamming", origin=[0, 0, 0, 0]))
@@ -147,7 +149,7 @@ def test_a_metric_over_vectors(lake: Lake) -> None:
 
 def test_refuses_what_is_no_metric(lake: Lake) -> None:
     lake.file("a.parquet", {"x": [0.0, 1.0, 2.0, 5.0], "name": ["a", "b", "c", "d"]})
-    lake.spark.udf.register("squared", lambda x, y: (x - y) ** 2, DoubleType())
+    lake.spark.udf.register("squared", versioned(lambda x, y: (x - y) ** 2, 1), DoubleType())
     with pytest.raises(DataSkipError, match="squared is no metric"):
         lake.table().create_index(MetricDistance("x", metric="squared", origin=0.0))
     with pytest.raises(DataSkipError, match="levenshtein over double is not served"):

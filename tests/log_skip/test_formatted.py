@@ -115,9 +115,9 @@ def test_an_extractor_is_pickled_alike_in_every_process() -> None:
     """Or an index would not be found again by another session."""
     code = (
         "from pyspark.serializers import CloudPickleSerializer as S; from log_skip.extractors import Distinct;"
-        "from log_skip.user_agents import get_agent_name as f; print(S().dumps((Distinct(f, 1), 'string')).hex())"
+        "from log_skip.user_agents import get_agent_name as f; print(S().dumps((Distinct(f), 'string')).hex())"
     )
-    here = CloudPickleSerializer().dumps((Distinct(get_agent_name, 1), "string")).hex()
+    here = CloudPickleSerializer().dumps((Distinct(get_agent_name), "string")).hex()
     there = run([executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     assert there.stdout.strip() == here
     assert b"get_agent_name" in bytes.fromhex(here) and len(here) < 400  # by its name, not by its code
@@ -133,10 +133,10 @@ def test_each_distinct_string_of_a_batch_is_parsed_once() -> None:
         return text[:1]
 
     batch = pd.Series(["abc", None, "xyz", "abc", "bad", None, ""])
-    found = Distinct(parse, 1)(batch)
+    found = Distinct(parse)(batch)
     assert [None if value is None else str(value) for value in found] == ["a", None, "x", "a", None, None, ""]
     assert sorted(asked) == ["", "abc", "bad", "xyz"]
-    assert list(Distinct(parse, 1)(pd.Series([], dtype=object))) == []
+    assert list(Distinct(parse)(pd.Series([], dtype=object))) == []
 
 
 def test_sql_extractors_serve_sparks_own_spelling(lake: Lake) -> None:

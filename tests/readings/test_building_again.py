@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import importlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,13 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark.sql.functions as F
 import pytest
-from pyspark.serializers import CloudPickleSerializer
-from pyspark.sql.types import StringType
 
-from data_skip import DataSkipError, MinMax, ValueList
+from data_skip import DataSkipError, MinMax, ValueList, versioned
 from data_skip.building import binding
-from data_skip.spark.python_code import NAMED, code_of
-from tests.readings.test_code_of_functions import as_if_edited_between_applications
 from tests.support import Lake, aged, rows_of
 
 
@@ -66,8 +60,8 @@ def test_an_index_over_numbers_that_a_null_changes(lake: Lake, kind: str, monkey
     """Collected beside a NULL, pandas had fractions; in the query the NULL is left out before."""
     lake.file("null", {"n": [1, None], "s": ["a", None]})
     lake.file("two", {"n": [2], "s": ["b"]})
-    pandas = F.pandas_udf(series_as_text, "string")  # type: ignore[call-overload]
-    lake.spark.udf.register("again_as_text", pandas if kind == "pandas" else F.udf(lambda n: str(n), "string", useArrow=True))
+    pandas = F.pandas_udf(versioned(series_as_text, 1), "string")  # type: ignore[call-overload]
+    lake.spark.udf.register("again_as_text", pandas if kind == "pandas" else F.udf(versioned(str, 1), "string", useArrow=True))
     for argument in ("n", "n > 1", "array(n)", "struct(n)"):
         with pytest.raises(DataSkipError, match="batch with a NULL"):
             lake.index(ValueList(f"again_as_text({argument})"))
@@ -87,7 +81,7 @@ def test_a_null_inside_of_an_argument(lake: Lake) -> None:
     def field_as_text(structs: pd.DataFrame) -> pd.Series:
         return structs["n"].astype(str)
 
-    lake.spark.udf.register("again_field", F.pandas_udf(field_as_text, "string"))  # type: ignore[call-overload]
+    lake.spark.udf.register("again_field", F.pandas_udf(versioned(field_as_text, 1), "string"))  # type: ignore[call-overload]
     lake.view()
     for value in ("2", "2.0", "1", "1.0"):
         lake.query(f"SELECT * FROM t WHERE again_field(struct(n)) = '{value}'")
@@ -158,27 +152,6 @@ def test_a_table_that_was_moved_is_another_place(lake: Lake) -> None:
         assert rows_of(spark.read.parquet(str(places[0])).where("x = 1")) == {"Row(x=1)": 1}
     finally:
         spark.sql("DROP TABLE again_moved")
-
-
-def test_constants_of_other_modules_belong_to_a_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`from settings import TABLE` leaves nothing in the module that says where TABLE comes from."""
-    package = tmp_path / "reading_again"
-    package.mkdir()
-    sources = {"__init__": "FIRST = 1\n", "near": "NEAR = 1\n", "far": "FAR = 1\n"}
-    code = "from reading_again_far import FAR\nfrom .near import NEAR\nfrom . import FIRST\ndef f(s): return s, FAR, NEAR, FIRST\n"
-    (package / "code.py").write_text(code)
-    paths = {name: (tmp_path / "reading_again_far.py" if name == "far" else package / f"{name}.py") for name in sources}
-    for name, source in sources.items():
-        paths[name].write_text(source)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    command = bytes(CloudPickleSerializer().dumps((importlib.import_module("reading_again.code").f, StringType())))
-    vouched = "reading_again,reading_again_far"
-    seen = {code_of(command, vouched)[NAMED]}
-    for number, (name, source) in enumerate(sources.items(), 2):
-        paths[name].write_text(source + "# edited\n")
-        as_if_edited_between_applications()
-        seen.add(code_of(command, vouched)[NAMED])
-        assert len(seen) == number, name
 
 
 def test_fields_that_a_file_lacks(lake: Lake) -> None:

@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 import data_skip.table as table_module
-from data_skip import DataSkipError, DataSkipWarning, MetricDistance, MinMax, Prefix, Table, ValueList
+from data_skip import DataSkipError, DataSkipWarning, MetricDistance, MinMax, Prefix, Table, ValueList, versioned
 from data_skip.building import indexing
 from data_skip.store import DeltaStore, FileKey, StoreError, ages, delta
 from tests.support import Lake
@@ -124,8 +124,8 @@ def test_settings_that_are_changed_while_a_table_is_indexed(lake: Lake, monkeypa
 def test_a_function_that_is_registered_anew_while_a_table_is_indexed(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.file("a.parquet", {"x": [1]})
     lake.file("b.parquet", {"x": [5]})
-    lake.spark.udf.register("moved", lambda x: x + 100, "int")
-    before(monkeypatch, indexing, "collect_files", lambda: lake.spark.udf.register("moved", lambda x: x - 100, "int"))
+    lake.spark.udf.register("moved", versioned(lambda x: x + 100, 1), "int")
+    before(monkeypatch, indexing, "collect_files", lambda: lake.spark.udf.register("moved", versioned(lambda x: x - 100, 1), "int"))
     table = lake.index(MinMax("moved(x)"))
     (least,) = {name for name in table.records().column_names if name.startswith("min_max")}
     assert sorted(record["min"] for record in table.records()[least].to_pylist()) == [101, 105]

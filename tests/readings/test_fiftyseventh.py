@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import os
 import shutil
-import sys
 import zlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyspark.sql.functions as F
 import pytest
 
 from data_skip import BloomFilter, DataSkipError, MinMax, ValueList
 from data_skip.footer import Footer
 from data_skip.planning.catalog import Catalog, places_of
-from data_skip.spark import python_code
-from data_skip.spark.python_code import VOUCHED
-from data_skip.spark.workers import worker_of
 from data_skip.store import DeltaStore, StoreError, delta
 from tests.support import Lake, aged, files_read, settings_of
 
@@ -141,35 +135,6 @@ def test_an_error_of_a_map_that_is_caught(lake: Lake) -> None:
     assert lake.reads(*wheres, "s = 'z:1,z:2'")[2] == {"a.parquet"}
 
 
-def test_a_module_of_which_nobody_knows_what_workers_have(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers keep what they have loaded: records would be made by the old code, and kept under the new one's name."""
-    path = tmp_path / "reading_stale.py"
-    path.write_text("def stale(x): return x % 10\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    lake.spark.sparkContext.addPyFile(str(path))
-    before = lake.spark.conf.get(VOUCHED)
-    try:
-        module = importlib.import_module("reading_stale")
-        lake.spark.udf.register("stale", F.udf(module.stale, "long"))
-        lake.file("a.parquet", {"x": [8]})
-        lake.file("b.parquet", {"x": [15]})
-        with pytest.raises(DataSkipError, match="module reading_stale: Spark's workers may have other code"):
-            lake.index(ValueList("stale(x)"))
-        lake.spark.conf.set(VOUCHED, "other, reading_stale")
-        lake.index(ValueList("stale(x)"))
-        lake.view()
-        lake.check("stale(x) = 5", read=["b.parquet"])
-        lake.spark.conf.set(VOUCHED, before)
-        lake.check("stale(x) = 5", read=["a.parquet", "b.parquet"])
-        assert "it is by module reading_stale, and no index over that is believed" in str(lake.skipping.report())
-        lake.index(ValueList("x"))  # of whose values they are asked
-        lake.check("stale(x) = 5", read=["b.parquet"])
-    finally:
-        lake.spark.conf.set(VOUCHED, before)
-        lake.spark.sparkContext._python_includes.clear()
-        sys.modules.pop("reading_stale", None)
-
-
 def test_an_index_of_a_partition_that_was_dropped(lake: Lake) -> None:
     """It hid the table's, for ever."""
     for i in range(3):
@@ -237,21 +202,3 @@ def test_a_link_that_is_turned_while_an_index_is_written(lake: Lake, monkeypatch
         lake.table().refresh()
     assert lake.skipping.table(str(first)).describe().files_indexed == 2
     assert not list(second.iterdir())
-
-
-def test_what_has_a_name_of_the_standard_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its code was not seen, nor the version of a package that only a module of one's own refers to."""
-    types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pytest\n"  # which is loaded or not, whatever it is that runs
-    (tmp_path / "chunk.py").write_text(f"import numpy\n{types}def chunked(x): return numpy.abs(x)\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    before = sys.modules.pop("chunk", None)
-    try:
-        module = importlib.import_module("chunk")
-        named = python_code._Named({"chunk"}, worker_of(sys.executable, None), None)
-        named.add([module.__name__])
-        assert not named.unsure and {"all of chunk", "installed numpy"} <= named.seen.keys()
-        assert named.seen.keys() == {"python", "zone", "all of chunk", "installed numpy"}, "not what matters for types alone"
-    finally:
-        sys.modules.pop("chunk", None)
-        if before is not None:
-            sys.modules["chunk"] = before

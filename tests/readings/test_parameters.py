@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import DoubleType
 
-from data_skip import DataSkipError, Index, MetricDistance, MinMax, Prefix, Suffix, ValueList
+from data_skip import DataSkipError, Index, MetricDistance, MinMax, Prefix, Suffix, ValueList, versioned
 from data_skip.sample import Sample
 from tests.support import Lake
 
 
 def test_an_origin_is_not_rounded_to_the_type_of_its_column(lake: Lake) -> None:
-    lake.spark.udf.register("apart", lambda a, b: None if a is None or b is None else abs(float(a) - float(b)), DoubleType())
+    lake.spark.udf.register("apart", versioned(lambda a, b: None if a is None or b is None else abs(float(a) - float(b)), 1), DoubleType())
     lake.file("a.parquet", {"n": pa.array([1, 2], pa.int32()), "x": pa.array([0.1, 1], pa.float32()), "s": ["1", "2"]})
     lake.file("b.parquet", {"n": pa.array([40, 50], pa.int32()), "x": pa.array([7, 8], pa.float32()), "s": ["a", None]})
     for column, origin in {"n": 2.5, "x": 0.1}.items():

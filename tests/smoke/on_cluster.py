@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import data_skip
 import log_skip
-from data_skip import BloomFilter, MinMax, Suffix, ValueList
+from data_skip import BloomFilter, MinMax, Suffix, ValueList, versioned
 from data_skip.planning import in_tasks
 from tests.support import aged, rows_of
 
@@ -37,7 +37,7 @@ def main(master: str, folder: Path) -> None:
     spark = SparkSession.builder.master(master).config(map=settings).getOrCreate()
     skipping = data_skip.enable(spark)
     log_skip.register(spark)
-    spark.udf.register("times", lambda x: None if x is None else 2 * x, "bigint")
+    spark.udf.register("times", versioned(lambda x: None if x is None else 2 * x, 1), "bigint")
     indexes = (MinMax("x"), ValueList("upper(agent)"), Suffix("agent", 2), BloomFilter("agent"), ValueList("times(x)"))
     report = skipping.table(str(folder)).create_index(*indexes, log_skip.Formatted("agent", "get_agent_name"))
     spark.read.parquet(str(folder)).createOrReplaceTempView("t")

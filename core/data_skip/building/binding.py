@@ -24,13 +24,11 @@ from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line, not_understood
 from data_skip.spark.jvm import Jvm
-from data_skip.spark.python_code import UNSURE, VOUCHED
 from data_skip.store.definition import Definition
 from data_skip.store.reader import Reading, difference, unsure
 
 _SHOWN = 300  # characters of what is wrong
 _NOT_DONE = "which data-skip does not do for an index"
-_NOT_KNOWN = f"now or later; see {VOUCHED} in docs/predicates.md, or index a column, of whose values functions are asked"
 _MIXED = "is by Python functions with different environments, or archives, which Spark gives to all; register them in one"
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
@@ -111,8 +109,6 @@ def _why_no_record(tree: Expression) -> str:
             return "holds a subquery, whose result may change; index a column or a function of columns"
         if isinstance(node, Call) and node.name == "AttributeReference":
             return "reads something that is no column of the files (as _metadata); index a column or a function of columns"
-        if isinstance(node, Call) and (what := json.loads(node.parameters).get(UNSURE)):
-            return f"is by {what}: Spark's workers may have other code by that name, {_NOT_KNOWN}"
         if isinstance(node, Column) and node.partition:
             return f"reads the partition column {node}: Spark prunes partitions by itself; index another column"
     if not tree.deterministic:

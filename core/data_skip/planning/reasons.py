@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 
 from data_skip.ask_spark import Rule, Spark
 from data_skip.clause import ALWAYS_TRUE, AllOf, Clause, Mask, Records
-from data_skip.expression import Call, Column, Expression, calls_of, calls_python, name_of
+from data_skip.expression import Call, Column, Expression, calls_python, name_of, unversioned
 from data_skip.filters import Indexes
 from data_skip.index import BoundIndex
 from data_skip.planning.catalog import Knowledge
@@ -20,7 +19,6 @@ from data_skip.planning.merging import Decision, generate_clause
 from data_skip.proofs.elements import indexed
 from data_skip.proofs.narrowing import rule_of
 from data_skip.proofs.ranges import WhereConstant
-from data_skip.spark.python_code import UNSURE, VOUCHED
 
 _BY_SPARK = "Spark has pruned the partitions itself"
 # What is tried, and those of plugins: other indexes serve what one of these does. Of a length that would be chosen from the data.
@@ -53,8 +51,8 @@ def why_no_clause(node: Expression, decision: Decision, knowledge: Knowledge | N
     others = [str(index) for index in indexes.bound if columns & _columns(index.expressions)]
     named = ", ".join(others[:_MOST_NAMED]) + (f" and {more} others" if (more := len(others) - _MOST_NAMED) > 0 else "")
     reason = f"no index on {_listed(missing)}" if missing else f"no filter of {named} serves it"
-    if (what := _unsure(node)) and any(calls_python(index.expressions) for index in indexes.bound):
-        return f"{reason}: it is by {what}, and no index over that is believed; see {VOUCHED} in docs/predicates.md"
+    if (name := unversioned([node])) and any(calls_python(index.expressions) for index in indexes.bound):
+        return f"{reason}: {name} has no version (data_skip.versioned), and no index over such a function is used"
     if unused := [why for names, why in decision.unused if any(column.path[0] in names for column in missing or columns)]:
         return "; ".join([*([] if missing else [reason]), *unused[:_MOST_NAMED]])
     if knowledge is None or name_of(node) == "IsNotNull":
@@ -62,11 +60,6 @@ def why_no_clause(node: Expression, decision: Decision, knowledge: Knowledge | N
     would_serve = _would_serve(node, sorted(missing or columns, key=str), indexes, knowledge)
     helpful = list(islice(would_serve, _MOST_SUGGESTED))
     return f"{reason}; {' or '.join(helpful)} would serve it" if helpful else reason
-
-
-def _unsure(node: Expression) -> str:
-    """What the Python functions of a predicate name, of which nobody knows what it is in workers; "" where there is nothing."""
-    return next(filter(None, (str(json.loads(call.parameters).get(UNSURE, "")) for call in calls_of([node]))), "")
 
 
 def why_no_file(node: Expression, clause: Clause, records: Records, fresh: Mask, spark: Spark) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from data_skip.data_types import INTEGRAL
-from data_skip.expression import Call, Column, Expression, Literal, calls_of
+from data_skip.expression import Call, Column, Expression, Literal, calls_of, unversioned
 from data_skip.store.reader import why_of_this_year
 
 _PARSERS = ("Cast", "TryCast", "JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet", "TryVariantGet")
@@ -44,9 +44,20 @@ def _patterns(call: Call) -> Iterator[str]:
 def _why(call: Call) -> str:
     if call.name in _PARSERS and _TIMESTAMP.search(call.type) and any(_WITHOUT_DATE.search(operand.type) for operand in call.operands):
         return "makes timestamps of text, in which a time without a date is one of the current day; give to_timestamp a format"
-    if call.name == "PythonUDF" and call.parameter("evalType") in _BY_PANDAS and any(map(_changes_beside_null, call.operands)):
+    return _why_python(call) if call.name == "PythonUDF" else ""
+
+
+def _why_python(call: Call) -> str:
+    if name := unversioned([call]):
+        return (
+            f"calls {name}, a Python function without a version, by which alone an index knows that it is the same function; register "
+            f"data_skip.versioned({name}, 1) in its place, or index a column: the function is asked of its values"
+        )
+    if any(_TIMESTAMP.search(type_) for type_ in (call.type, *(operand.type for operand in call.operands))):
+        return "takes or gives timestamps in Python, where they are of the zone of Spark's workers; use a Spark function, or timestamp_ntz"
+    if call.parameter("evalType") in _BY_PANDAS and any(map(_changes_beside_null, call.operands)):
         return f"gives pandas {_CHANGING}, which are others in a batch with a NULL; use a plain Python function"
-    if call.name == "PythonUDF" and '"changes_beside_others"' in call.parameters:  # as PythonResults.java says
+    if '"changes_beside_others"' in call.parameters:  # as PythonResults.java says
         return f"gives a {call.type} by Arrow, which is another one in a batch with what pandas makes of other rows; use it without Arrow"
     return ""
 

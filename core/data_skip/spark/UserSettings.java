@@ -17,7 +17,6 @@ public final class UserSettings {
   private static final Pattern CONTRACT = Pattern.compile("listing|snapshot|bounded\\([0-9]{1,9}(\\.[0-9]{1,9})?\\)");
   private static final Pattern WHITE = Pattern.compile("\\s");
   private static final String MAX_BYTES = "spark.data_skip.join.maxBytes";
-  private static final String MODULES = "spark.data_skip.python.modules";
   private static final String PREFIX = "spark.data_skip.";
   private static final String STORAGE = "spark.data_skip.storage.";
   private static final String[][] SIZES = {{"spark.data_skip.join.leastBytes", "4m"}, {"spark.data_skip.records.maxBytes", "1g"}};
@@ -87,11 +86,6 @@ public final class UserSettings {
     return seconds(conf, TIMES[0][0], TIMES[0][1]);
   }
 
-  /** Python modules that are the same on the driver and all workers, as the user says: names, separated by commas. */
-  public static String pythonModules(SQLConf conf) {
-    return read(conf, MODULES, "");
-  }
-
   /** How long it may take to decide which files of a scan are read. */
   public static double decideSeconds(SQLConf conf) {
     return seconds(conf, TIMES[1][0], TIMES[1][1]);
@@ -150,7 +144,7 @@ public final class UserSettings {
   }
 
   private static List known() {
-    List known = new ArrayList(Arrays.asList(new String[] {ENABLED, FRESHNESS, MAX_BYTES, MODULES}));
+    List known = new ArrayList(Arrays.asList(new String[] {ENABLED, FRESHNESS, MAX_BYTES}));
     for (int i = 0; i < SIZES.length; i++) known.add(SIZES[i][0]);
     for (int i = 0; i < TIMES.length; i++) known.add(TIMES[i][0]);
     return known;

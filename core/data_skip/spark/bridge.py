@@ -18,7 +18,6 @@ import xxhash
 from data_skip.ask_spark import Bisection, Claims
 from data_skip.data_types import INTEGRAL
 from data_skip.expression import Call, Expression, Literal, Source, decode, decode_value
-from data_skip.spark.python_code import PYTHON_FUNCTION, with_code
 
 _MOST_OPERANDS = 10  # of an AND or OR that are written out for people
 _ERROR, _ASKED = 3, 4  # what Evaluator.evaluate says of a value, besides false, true and NULL
@@ -50,7 +49,7 @@ class Scan:
         """format, options, schema, predicate, runtime_filters, reads, notes, and what is set of it: see SkippingFileIndex.java."""
         text = self._told.get("description") or self.java.description()
         found: dict[str, Any] = json.loads(text)
-        return found | {"predicate": with_code(found["predicate"], found["python_modules"])} if PYTHON_FUNCTION in text else found
+        return found
 
     @cached_property
     def format(self) -> str:

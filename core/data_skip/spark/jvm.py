@@ -18,7 +18,6 @@ from data_skip.errors import DataSkipError
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS
 from data_skip.spark.janino import instance, load
-from data_skip.spark.python_code import VOUCHED, with_code
 
 SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
@@ -147,7 +146,7 @@ class Jvm:
     def expression(self, frame: DataFrame) -> dict[str, Any] | None:
         """The last column of a DataFrame, as a tree over its table's columns; None where it is more than an expression over one row."""
         encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
-        return None if encoded is None else dict(with_code(json.loads(encoded), str(frame.sparkSession.conf.get(VOUCHED, ""))))
+        return None if encoded is None else dict(json.loads(encoded))
 
     def mixes_environments(self, frame: DataFrame) -> bool:
         """Whether Spark runs at once Python functions of a DataFrame that were given different environments: all in that of one."""

@@ -129,7 +129,6 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
       json.put("notes", all);
       json.put("least_gain", new Long(UserSettings.joinLeastBytes(asking.sessionState().conf())));
       json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
-      json.put("python_modules", UserSettings.pythonModules(asking.sessionState().conf()));
       json.put("records_bytes", new Long(UserSettings.recordsMaxBytes(asking.sessionState().conf())));
       description = Plans.json(json);
     }

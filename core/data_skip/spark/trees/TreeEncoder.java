@@ -7,6 +7,7 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -23,7 +24,6 @@ import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.util.ArrayData;
-import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
@@ -43,6 +43,10 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class TreeEncoder {
   /** Differs from session to session: an object known by its address only must not look equal to one of another session. */
   private static final String SESSION = java.util.UUID.randomUUID().toString();
+
+  /** How a pickle begins that names data_skip.functions.Versioned first: its protocol, its length, and two texts with theirs. */
+  private static final Pattern VERSIONED =
+      Pattern.compile("\\x80.\\x95.{8}\\x8c\\x13data_skip\\.functions\\x94\\x8c\\x09Versioned\\x94\\x93", Pattern.DOTALL);
 
   private int randoms; // that were encoded
   private final List variables = new ArrayList(); // of the lambda functions around a node, by id: known by their depth, not by their names
@@ -169,8 +173,8 @@ public final class TreeEncoder {
   }
 
   /**
-   * A Python function is known by its pickled code, in which spark/python_code.py looks for what it names of other code, and by the variables
-   * of the environment that it is given.
+   * A Python function is known by its pickled code, and by the variables of the environment that it is given. That is all of it for as long
+   * as it says by its version: see functions.py.
    */
   private static Map pythonFunction(PythonUDF function) {
     Map result = new LinkedHashMap();
@@ -178,22 +182,20 @@ public final class TreeEncoder {
     result.put("evalType", new Integer(function.evalType()));
     if (PythonResults.changeBesideOthers(function)) result.put("changes_beside_others", Boolean.TRUE);
     try {
-      java.io.ByteArrayOutputStream command = new java.io.ByteArrayOutputStream();
+      java.io.ByteArrayOutputStream pickled = new java.io.ByteArrayOutputStream();
       scala.collection.Iterator code = function.func().command().iterator();
-      while (code.hasNext()) command.write(((Byte) code.next()).byteValue());
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(command.toByteArray());
-      result.put("code", Base64.getEncoder().encodeToString(digest));
-      Map variables = new java.util.TreeMap(function.func().envVars());
-      byte[] given = variables.toString().getBytes("UTF-8"); // which may be secrets
-      result.put("environment", Base64.getEncoder().encodeToString(MessageDigest.getInstance("SHA-256").digest(given)));
-      String executable = SQLConf.get().getConfString("spark.sql.execution.pyspark.python", function.func().pythonExec());
-      result.put("executable", executable); // for python_code.py alone, as the next ones
-      result.put("command", Base64.getEncoder().encodeToString(command.toByteArray()));
-      result.put("variables", variables);
+      while (code.hasNext()) pickled.write(((Byte) code.next()).byteValue());
+      result.put("code", digest(pickled.toByteArray()));
+      if (!VERSIONED.matcher(pickled.toString("ISO-8859-1")).lookingAt()) result.put("unversioned", Boolean.TRUE);
+      result.put("environment", digest(new java.util.TreeMap(function.func().envVars()).toString().getBytes("UTF-8"))); // may be secrets
     } catch (Exception e) {
       result.put("code", opaque(function));
     }
     return result;
+  }
+
+  private static String digest(byte[] bytes) throws Exception {
+    return Base64.getEncoder().encodeToString(MessageDigest.getInstance("SHA-256").digest(bytes));
   }
 
   private static boolean holdsExpressions(Object element) {
