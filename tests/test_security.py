@@ -378,9 +378,7 @@ def test_nothing_is_run_that_stands_in_a_store() -> None:
         "core/data_skip/__init__.py: import_module",  # of what it lists itself
         "core/data_skip/cli/running.py: import_module",  # of what the user names by --register
         "core/data_skip/cli/recipes.py: import_module",  # of the packages of installed plugins
-        "core/data_skip/spark/pickled.py: __import__",  # is what it looks for
-        "core/data_skip/spark/pickled.py: subprocess",  # as well
-        "core/data_skip/spark/pickled.py: pickle.Unpickler",  # of the query's own functions, and calls nothing that they name
+        "core/data_skip/spark/pickled.py: pickle.Unpickler",  # of classes of the driver's own, and calls nothing that they name
         "core/data_skip/pictures/__init__.py: import_module",  # of its own module, which needs matplotlib
         "core/data_skip/building/progress.py: import_module",  # of IPython's, where that runs
         "core/data_skip/testing/patterns.py: eval(",  # ast.literal_eval, of constants in a plugin's patterns

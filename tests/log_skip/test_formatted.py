@@ -139,6 +139,17 @@ def test_each_distinct_string_of_a_batch_is_parsed_once() -> None:
     assert list(Distinct(parse)(pd.Series([], dtype=object))) == []
 
 
+@pytest.mark.parametrize("error", [ModuleNotFoundError, FileNotFoundError, MemoryError])
+def test_what_a_worker_lacks_is_no_null(error: type[Exception]) -> None:
+    """Where one that makes an index lacked a package, all agents of a file were null to it, and to no query's worker."""
+
+    def parse(text: str) -> str:
+        raise error(text)
+
+    with pytest.raises(error):
+        Distinct(parse)(pd.Series(["abc"]))
+
+
 def test_sql_extractors_serve_sparks_own_spelling(lake: Lake) -> None:
     lake.file("a.parquet", {"url": ["http://a.org/x/y.PNG?q=1&r=2", None, "not a url ^^"]})
     lake.file("b.parquet", {"url": ["https://b.org:80/x/z/1.html#top", "/only/path"]})
