@@ -76,8 +76,8 @@ class Extractor:
 class Distinct:
     """A function of one string as a function of a batch of strings, called once for each distinct one. Null stays null.
 
-    Where the function raises an error the value is null: no task fails for a string; but where a worker lacks what it needs, as a package, a
-    file or memory: there it would be null of any string.
+    Where the function raises an error the value is null: no task fails for a string. But where a worker lacks what it needs, as a package,
+    a file or memory, it fails: the value would be null of any string.
     """
 
     def __init__(self, function: Function) -> None:
