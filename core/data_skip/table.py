@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.building.binding import Binding
+from data_skip.building.chunks import FIRST
 from data_skip.building.index_report import Ensured, IndexReport
 from data_skip.building.indexing import index_files
 from data_skip.building.one_pass import Target
@@ -57,7 +58,7 @@ from data_skip.store.row_groups import field_type, has_ends
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FILES_PER_COMMIT = 100_000  # whose records the driver holds at a time
+FILES_PER_COMMIT = 100_000  # at most: the smaller their records are
 _FEW_ROWS = 1_000  # of an index: to drop some of them is not worth a commit
 _MOST_PARTS = 100  # small files of an index, of which each takes a third of a millisecond to open
 
@@ -207,7 +208,7 @@ class Table:
         asked = dict(zip(indexes, fitted_ones, strict=True))
         report = self._index(state, snapshot, bindings, None, files_per_commit, progress, asked)
         report.seconds = time.perf_counter() - start  # with the sample of which parameters were chosen
-        if report.files_collected > files_per_commit:
+        if report.files_collected > min(FIRST, files_per_commit):  # by several commits
             self._tidy()
         return report
 

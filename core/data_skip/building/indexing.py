@@ -10,11 +10,11 @@ from time import sleep
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from data_skip.building.binding import Binding
+from data_skip.building.chunks import Chunks
 from data_skip.building.collect import Collected
 from data_skip.building.doubts import times_of_text
 from data_skip.building.generations import changes
@@ -31,7 +31,7 @@ from data_skip.spark.errors import not_understood
 from data_skip.spark.jvm import Jvm
 from data_skip.store import FileKey, Snapshot
 from data_skip.store.delta import rows_of
-from data_skip.store.layout import definition_field
+from data_skip.store.layout import BASE, definition_field
 
 _HOUR = 3_600_000
 _ZONES = 15 * _HOUR  # by which clocks may be apart that mean to be right
@@ -47,7 +47,7 @@ def index_files(
     files_per_commit: int,
     progress: bool | None = None,
 ) -> IndexReport:
-    """Collects and commits the records of every file that is not `current`, so many at a time. `progress`: as of progress_bar.
+    """Collects and commits the records of every file that is not `current`, so many at a time as of Chunks. `progress`: as of progress_bar.
 
     From the first commit on all files are known to be there, so a snapshot is whole. DataSkipError for files that Spark cannot read, and
     where there are none any more.
@@ -65,20 +65,15 @@ def index_files(
     report.files_too_recent = len(too_recent - current)
     with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
         before = target
-        chunks = _chunks(wanted, files_per_commit)
+        chunks = Chunks(wanted, files_per_commit, [binding.record_type for binding in bindings])
         try:
-            for i, chunk in enumerate(chunks):
-                target = _index_some(target, state, listing, keys, chunk, bindings, report, to_come=i < len(chunks) - 1)
+            target = _index_some(target, state, listing, keys, chunks, bindings, report)
+            while chunks.are_more:
+                target = _index_some(target, state, listing, keys, chunks, bindings, report)
         finally:  # also of what was committed before it was stopped
             _agree_or_tell(target, state, bindings, report, wrote=target is not before)
     report.seconds = time.perf_counter() - start
     return report
-
-
-def _chunks(wanted: Mask, most: int) -> list[npt.NDArray[np.intp]]:
-    """The places of the wanted files, so many at a time; once none, where there are none."""
-    places = np.flatnonzero(wanted)
-    return [places[start : start + most] for start in range(0, max(len(places), 1), most)]
 
 
 def _index_some(
@@ -86,17 +81,17 @@ def _index_some(
     state: TableState,
     listing: Listing,
     keys: Sequence[FileKey | None],
-    places: npt.NDArray[np.intp],
+    chunks: Chunks,
     bindings: Sequence[Binding],
     report: IndexReport,
-    to_come: bool,
 ) -> Target:
-    """Collects and commits the records of the files at some places; returns what the index is from then on. `to_come`: whether more are.
+    """Collects and commits the records of the next files; returns what the index is from then on.
 
     Nothing is written before some file can be read.
     """
     wanted = np.zeros(len(keys), dtype=bool)
-    wanted[places] = True
+    wanted[chunks.take()] = True
+    to_come = chunks.are_more
     unreadable: dict[int, str] = {}
     found = collect_files(target, state, listing, wanted, bindings, report, unreadable, to_come)
     listed = set() if wanted.any() else {key for key in keys if key is not None} | state.beside()
@@ -125,11 +120,13 @@ def _index_some(
             written.append(_Written({}, known, len(unchanged), None))
             return None
         as_of = (1, "") if last is None else (last.version + 1, last.said[1])  # in the first case nobody knows of which table
-        written.append(_Written(rows, {**known, **generations}, len(unchanged), as_of))
-        return _rows(rows, generations, bindings, report)
+        table = _rows(rows, generations, bindings, report)
+        written.append(_Written(rows, {**known, **generations}, len(unchanged), as_of, _bytes_of_records(table)))
+        return table
 
     target.store.append_as_of(rows_on, target.new)
     (done,) = written
+    chunks.held(len(done.rows), done.bytes)
     report.files_unreadable += done.unchanged - len(done.rows)
     report.files_too_recent += int(wanted.sum()) - done.unchanged
     report.files_refused += sum(file.refused for file in done.rows.values())
@@ -145,13 +142,14 @@ def _index_some(
 class _Written:
     """What one commit said: its rows, what is known from then on of all files, and how many of those that were read have not changed.
 
-    as_of: its own version, as of Target; None where there was nothing to say.
+    as_of: its own version, as of Target; None where there was nothing to say. bytes: of the records.
     """
 
     rows: Mapping[FileKey, Collected]
     known: Mapping[FileKey, int]
     unchanged: int
     as_of: tuple[Any, ...] | None
+    bytes: int = 0
 
 
 def _agree_or_tell(target: Target, state: TableState, bindings: Sequence[Binding], report: IndexReport, wrote: bool) -> None:
@@ -273,6 +271,11 @@ def _rows(
     counts = [None if file is None or file.unsteady else file.rows for file in files]
     collected = [file is not None for file in files]
     return rows_of([*generations], counts, columns, [*generations.values()], collected)
+
+
+def _bytes_of_records(table: pa.Table) -> int:
+    """Without those that only fill up the columns, of files that were not collected."""
+    return int(table.filter(table["collected"]).select([name for name in table.column_names if name not in BASE.names]).nbytes)
 
 
 def _record(file: Collected, index: int) -> Record:

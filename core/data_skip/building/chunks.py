@@ -1,0 +1,46 @@
+"""How many files are indexed at a time: as many as leave the records that the driver holds small, however large those of a file are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from data_skip.clause import Mask
+
+FIRST = 256  # files, of which nobody knows yet how large their records are
+_MOST_BYTES = 1 << 26  # of records as Arrow has them, at a time: as Python's objects they take some ten times that
+_GROWTH = 64  # by which more files there may be the next time: their records may be larger than those before
+
+
+class Chunks:
+    """The places of the wanted files, some at a time; once none, where there are none."""
+
+    def __init__(self, wanted: Mask, most: int, records: Iterable[pa.DataType]) -> None:
+        """most: files at a time, however small their records are. records: the types of these."""
+        self._left: npt.NDArray[np.intp] = np.flatnonzero(wanted)
+        self._most = most
+        self._size = most if all(map(_is_small, records)) else min(FIRST, most)
+
+    def take(self) -> npt.NDArray[np.intp]:
+        """The next ones."""
+        taken, self._left = self._left[: self._size], self._left[self._size :]
+        return taken
+
+    @property
+    def are_more(self) -> bool:
+        """Whether some are left."""
+        return len(self._left) > 0
+
+    def held(self, files: int, bytes_: int) -> None:
+        """Says how many bytes the records of so many files took."""
+        if files:
+            fitting = _MOST_BYTES * files // max(bytes_, 1)
+            self._size = min(max(fitting, 1), self._size * _GROWTH, self._most)
+
+
+def _is_small(record: pa.DataType) -> bool:
+    """Whether records of a type are all of the same few bytes."""
+    return all(pa.types.is_primitive(field.type) or pa.types.is_decimal(field.type) for field in record)
