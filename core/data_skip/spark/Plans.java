@@ -320,11 +320,20 @@ public final class Plans {
     return text.append(')').toString();
   }
 
-  /** By the ids of a union's output the attributes that one of its parts gives it. */
+  /** By the ids of a union's output the attributes that one of its parts gives it: not those whose structs have fields of other names. */
   public static Map renamed(LogicalPlan union, LogicalPlan part) {
     Map result = new HashMap();
-    for (int i = 0; i < union.output().size(); i++) result.put(((Attribute) union.output().apply(i)).exprId(), part.output().apply(i));
+    for (int i = 0; i < union.output().size(); i++) {
+      Attribute named = (Attribute) union.output().apply(i);
+      Attribute given = (Attribute) part.output().apply(i);
+      if (namesAlike(named.dataType(), given.dataType())) result.put(named.exprId(), given);
+    }
     return result;
+  }
+
+  /** Whether types are the same, with fields of the same names, but for what may be NULL. */
+  public static boolean namesAlike(DataType one, DataType other) {
+    return one.catalogString().equals(other.catalogString());
   }
 
   /**

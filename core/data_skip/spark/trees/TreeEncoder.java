@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetArrayStructFields;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.HigherOrderFunction;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -85,6 +86,10 @@ public final class TreeEncoder {
     } else if (expression instanceof PlanExpression) {
       json.put("parameters", single("plan", opaque(expression)));
       json.put("deterministic", Boolean.FALSE);
+    } else if (expression instanceof HigherOrderFunction && namesFieldsOtherwise((HigherOrderFunction) expression)) {
+      json.put("name", expression.getClass().getSimpleName() + " of fields with other names");
+      json.put("parameters", single("function", opaque(expression)));
+      json.put("deterministic", Boolean.FALSE);
     } else {
       int before = randoms;
       json.put("children", encodeAll(operands(expression)));
@@ -137,10 +142,11 @@ public final class TreeEncoder {
   private Map parameters(Expression expression) {
     if (expression instanceof GetStructField) {
       GetStructField get = (GetStructField) expression;
-      return single("field", ((StructType) get.child().dataType()).fields()[get.ordinal()].name());
+      return single("field", field((StructType) get.child().dataType(), get.ordinal()));
     }
-    if (expression instanceof GetArrayStructFields) {
-      return single("field", ((GetArrayStructFields) expression).field().name());
+    if (expression instanceof GetArrayStructFields) { // below a union, the field that it tells is of another part of that
+      GetArrayStructFields get = (GetArrayStructFields) expression;
+      return single("field", field((StructType) ((ArrayType) get.child().dataType()).elementType(), get.ordinal()));
     }
     if (expression instanceof InSet) {
       InSet inSet = (InSet) expression;
@@ -158,6 +164,32 @@ public final class TreeEncoder {
     String code = code(expression, product);
     if (!code.isEmpty()) result.put("code", code.contains("?") ? opaque(expression) : code);
     return result;
+  }
+
+  /** The name of a field, as Spark finds it: by its place. Of several with one name, none is told from the others. */
+  private static String field(StructType type, int place) {
+    String name = type.fields()[place].name();
+    for (int i = 0; i < type.length(); i++) if (i != place && type.fields()[i].name().equals(name)) return opaque(new Object());
+    return name;
+  }
+
+  /**
+   * Whether the functions that are called for elements know these by other types than they have, as below a union of arrays whose structs have
+   * fields of other names: Spark finds them by their places all the same.
+   */
+  private static boolean namesFieldsOtherwise(HigherOrderFunction function) {
+    final boolean[] otherwise = new boolean[1];
+    function.bind(new scala.runtime.AbstractFunction2() {
+      public Object apply(Object called, Object types) {
+        scala.collection.immutable.Seq known = ((LambdaFunction) called).arguments();
+        scala.collection.immutable.Seq given = (scala.collection.immutable.Seq) types;
+        for (int i = 0; i < known.size() && i < given.size(); i++) {
+          otherwise[0] |= !Plans.namesAlike(((Expression) known.apply(i)).dataType(), (DataType) ((scala.Tuple2) given.apply(i))._1());
+        }
+        return called;
+      }
+    });
+    return otherwise[0];
   }
 
   /** The code of a function that Spark does not bring, or that it calls by the name of its class, as Hive's; "" of another. */

@@ -1,0 +1,73 @@
+"""Fields of structs are found by their places: below a union they may have other names than above, and several may have one name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from data_skip import MinMax, Skipping, ValueList
+from tests.support import Lake, rows_of
+
+PARTS = {"one": ("a", "b"), "other": ("b", "a")}  # by the view, the names of the fields
+UNION = "(SELECT * FROM one UNION ALL SELECT * FROM other)"
+TAKEN = "variant_get(to_variant_object(s), '$.a', 'bigint')"
+
+
+@pytest.fixture(scope="module")
+def dim(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """Two tables whose first fields hold small numbers, the second ones large; and a table of keys."""
+    for view, names in PARTS.items():
+        struct = pa.struct([(name, pa.int64()) for name in names])
+        lake = Lake(spark, skipping, tmp_path_factory.mktemp(view))
+        for i in range(4):
+            value = dict(zip(names, (i, 100 + i), strict=True))
+            columns = {"s": pa.array([value], struct), "items": pa.array([[value]], pa.list_(struct)), "pad": [list(range(3000))]}
+            lake.file(f"{i}.parquet", pa.table(columns))
+        lake.index(MinMax("items.a"), MinMax("s.a"), ValueList(TAKEN))
+        lake.view(view)
+    lake = Lake(spark, skipping, tmp_path_factory.mktemp("dim"))
+    lake.file("0.parquet", {"n": [2]})
+    lake.view("dim")
+    yield lake
+    for view in (*PARTS, "dim"):
+        spark.catalog.dropTempView(view)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "array_contains(items.a, 2)",
+        "exists(items.a, x -> x = 2)",
+        "exists(items, x -> x.a = 2)",
+        "exists(items, x -> exists(array(x), y -> y.a = 2))",
+        "items[0].a = 2",
+        "s.a = 2",
+    ],
+)
+def test_below_a_union(dim: Lake, where: str) -> None:
+    dim.query(f"SELECT * FROM {UNION} WHERE {where}")  # of fewer columns Spark itself reads the field of that name
+
+
+@pytest.mark.parametrize("key", [TAKEN, "s.a", "e.a"])
+def test_keys_of_a_join_above_a_union(dim: Lake, key: str) -> None:
+    dim.query(f"SELECT * FROM (SELECT * FROM {UNION} LATERAL VIEW explode(items) AS e) JOIN dim ON {key} = n")
+
+
+def test_elements_above_a_union(dim: Lake) -> None:
+    dim.query(f"SELECT * FROM {UNION} LATERAL VIEW explode(items) AS e WHERE e.a = 2")
+
+
+@pytest.mark.parametrize(("first", "second"), [("p < 105", "q < 105"), ("q < 105", "p < 105")])
+def test_fields_of_one_name(lake: Lake, first: str, second: str) -> None:
+    """A decision is not made again for another field: the second time that one is made, it is kept."""
+    for i in range(4):
+        lake.file(f"{i}.parquet", {"x": list(range(10 * i, 10 * i + 10))})
+    lake.index(ValueList("x"))
+    lake.view()
+    sql = "SELECT * FROM t LATERAL VIEW inline(array(named_struct('a', x, 'a', x + 100L))) AS p, q WHERE "
+    with lake.skipping.disabled():
+        expected = [rows_of(lake.spark.sql(sql + where)) for where in (first, first, second)]
+    assert [rows_of(lake.spark.sql(sql + where)) for where in (first, first, second)] == expected
