@@ -43,7 +43,7 @@ import org.apache.spark.sql.types.NumericType;
 
 /**
  * Whether a part of a query that is run twice, first by itself and then for a join, surely gives the same rows: known operators over lists
- * of files that are fixed, caches and literal rows; no LIMIT, nothing random, no sum of floating point numbers, whose last digits depend on
+ * of files that are fixed, caches of such, and literal rows; no LIMIT, nothing random, no sum of floating point numbers, whose last digits depend on
  * the order.
  */
 public final class Repeatable {
@@ -115,12 +115,12 @@ public final class Repeatable {
     boolean leaf = plan instanceof LocalRelation || plan instanceof Range || plan instanceof OneRowRelation || plan instanceof InMemoryRelation;
     boolean known = plan instanceof Project || plan instanceof Filter || plan instanceof Aggregate || plan instanceof Join;
     if (!leaf && !known && !(plan instanceof Union) && !(plan instanceof Distinct) && !(plan instanceof SubqueryAlias)) {
-      if (plan instanceof org.apache.spark.sql.execution.LogicalRDD) return "an RDD may give other rows each time: cache() the DataFrame, or write it to files";
+      if (plan instanceof org.apache.spark.sql.execution.LogicalRDD) return "an RDD may give other rows each time: write it to files";
       return plan.nodeName() + " may give other rows each time";
     }
-    if (plan instanceof InMemoryRelation && !((InMemoryRelation) plan).cacheBuilder().storageLevel().useDisk()) {
+    if (plan instanceof InMemoryRelation) { // whose blocks go with an executor, or by another thread's unpersist()
       String why = unrepeatable(((InMemoryRelation) plan).cacheBuilder().logicalPlan());
-      if (why != null) return "it is cached in memory only, and may be computed again: " + why;
+      if (why != null) return "what is cached may be computed again: " + why;
     }
     scala.collection.Iterator keys = plan instanceof Aggregate ? ((Aggregate) plan).groupingExpressions().iterator()
         : plan instanceof Distinct ? plan.output().iterator() : scala.collection.Iterator$.MODULE$.empty();
