@@ -178,7 +178,8 @@ def malformed_column(reader: Mapping[str, Any]) -> str | None:
     """The column in which a reader of text keeps records that it cannot parse, where the schema has it: no file holds it."""
     if reader["format"] not in WITH_MALFORMED:
         return None
-    name = reader["options"].get(_CORRUPT.lower()) or reader["session"].get(f"spark.sql.{_CORRUPT}", "_corrupt_record")
+    of_session = reader["session"].get(f"spark.sql.{_CORRUPT}", "_corrupt_record")
+    name = reader["options"].get(_CORRUPT.lower(), of_session)  # "" is a name as well
     return name if any(name == column for column, *_ in reader["columns"]) else None
 
 
