@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from data_skip.expression import Call, Expression, columns_of
-from data_skip.store.settings import FIRST_PART, OTHER_STORES, SQL, SYSTEMS, ZONE, ZONE_RULES, relevant
+from data_skip.store.settings import FIRST_PART, OTHER_STORES, SQL, SYSTEMS, ZONE, ZONE_RULES, converts_moments, relevant
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text", "geoparquet")
 AS_PARQUET = ("parquet", "geoparquet")  # Sedona's reader is Spark's own but for geometry, and heeds the same settings
@@ -65,7 +65,8 @@ class Reading:
         more: list[str] = []
         if self._format in AS_PARQUET and timed:
             more.append(ZONE)  # old calendars' moments are told by the clock of the JVM's zone, where the file does not name another
-        if (self._format in _OF_LOCAL_TIMES and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
+        local = self._format in _OF_LOCAL_TIMES or (self._format in AS_PARQUET and any(map(converts_moments, self._settings)))
+        if (local and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
             more.append(ZONE_RULES)
         if header_may_move(reader):
             more += FIRST_PART
