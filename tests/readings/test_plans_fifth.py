@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -18,7 +19,7 @@ from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
 from data_skip.store.settings import ZONE_RULES
 from tests.geo_skip.conftest import with_sedona
-from tests.support import Lake, compared, settings_of
+from tests.support import Lake, aged, compared, settings_of
 
 __all__ = ["with_sedona"]
 MEXICO = {"spark.sql.session.timeZone": "America/Mexico_City"}
@@ -60,6 +61,18 @@ def test_zones_that_a_function_names(moments: Lake, monkeypatch: pytest.MonkeyPa
     assert moments.reads(*wheres) == [set()] * len(wheres)
     with_later_rules(monkeypatch)
     assert moments.reads(*wheres) == [{"a"}] * len(wheres)
+
+
+def test_moments_that_a_reader_takes_to_another_zone(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """INT96 of Impala and Arrow, once a setting has Spark take them for local times."""
+    at = pa.table({"ts": pa.array([datetime(2030, 7, 1, 12)], pa.timestamp("us"))})
+    pq.write_table(at, lake.folder / "a", use_deprecated_int96_timestamps=True)
+    aged(lake.folder / "a")
+    with settings_of(lake.spark, {**MEXICO, "spark.sql.parquet.int96TimestampConversion": "true"}):
+        lake.index(MinMax("ts"))
+        assert lake.reads("ts > timestamp'2030-07-02'") == [set()]
+        with_later_rules(monkeypatch)
+        assert lake.reads("ts > timestamp'2030-07-02'") == [{"a"}]
 
 
 def test_moments_dates_and_utc_have_no_rules(moments: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

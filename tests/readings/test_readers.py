@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+from pyspark.sql.types import StructType
 
 import data_skip
 from data_skip import DataSkipError, MinMax, ScanReport, ValueList
@@ -151,6 +152,19 @@ def test_the_column_of_corrupt_records_does_not_shift_others(lake: Lake) -> None
     lake.view(format="csv", schema=schema)
     lake.check("b = 5", read=["a.csv", "bad.csv"])
     lake.check("a = 2 OR _corrupt_record IS NOT NULL", read=["a.csv", "b.csv", "bad.csv"])
+
+
+@pytest.mark.parametrize("name", ["_corrupt_record", ""])
+def test_the_column_of_corrupt_records_may_have_an_empty_name(lake: Lake, name: str) -> None:
+    """Then `_corrupt_record` is a column of the files: it was taken for none, and what lies in it for the next one's."""
+    lake.lines("a.csv", "1,2", "3,4")
+    lake.lines("b.csv", "1,x,5")
+    schema = StructType().add("a", "integer").add(name, "string").add("b", "integer")
+    options = {"columnNameOfCorruptRecord": ""}
+    lake.index(ValueList("b"), format="csv", schema=schema, options=options)
+    lake.view(format="csv", schema=schema, **options)
+    for where in ("b IS NULL", "b = 2", "b = 5"):
+        lake.query(f"SELECT a, b FROM t WHERE {where}")
 
 
 def test_orc_by_position(lake: Lake) -> None:

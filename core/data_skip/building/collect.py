@@ -255,7 +255,7 @@ def told_of(
     held: what some row of a file must have; see doubts.py.
     """
     refused, read_all = F.lit(False), F.lit(False)
-    if malformed:
+    if malformed is not None:
         refused = named(malformed).isNotNull()
         read_all = any_of([named(name).isNull() for name in frame.columns if name not in (malformed, number)])
     metadata = frame.metadataColumn("_metadata")  # which a column of the files may be called as well

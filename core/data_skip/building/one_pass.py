@@ -213,7 +213,9 @@ def _read(
     if len(bindings) > 1 and calls_python(trees) and target.jvm.mixes_environments(state.frame.select(*expressions_of(indexes))):
         return _joined([([i], _read(target, state, listing, wanted, [one], report)) for i, one in enumerate(bindings)])
     reader = bindings[0].definition.reader
-    malformed = (malformed_column(reader) or _unused(MALFORMED, state.frame)) if reader["format"] in WITH_MALFORMED else None
+    malformed = malformed_column(reader)
+    if malformed is None and reader["format"] in WITH_MALFORMED:
+        malformed = _unused(MALFORMED, state.frame)
     number = _unused(FILE, state.frame)
     sizes = {i: size for i, (size, _) in enumerate(listing.identities) if wanted[i]}
 

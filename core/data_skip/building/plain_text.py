@@ -77,7 +77,7 @@ def is_plain_text(column: Column) -> bool:
 def text_reader(reader: Mapping[str, Any], options: Iterable[str]) -> TextReader | None:
     """A reader of CSV or JSON, where pyarrow may read plain files as it does. `options`: all that the user gave."""
     given, session = reader["options"], reader["session"] or {}
-    if reader["format"] not in WITH_MALFORMED or malformed_column(reader) or len(reader["columns"]) > _MOST_COLUMNS:
+    if reader["format"] not in WITH_MALFORMED or malformed_column(reader) is not None or len(reader["columns"]) > _MOST_COLUMNS:
         return None
     if any(key not in _OPTIONS[reader["format"]] for key in given) or any(key.lower().startswith(SYSTEMS) for key in options):
         return None

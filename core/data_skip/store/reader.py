@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from data_skip.expression import Call, Expression, columns_of
-from data_skip.store.settings import FIRST_PART, OTHER_STORES, SQL, SYSTEMS, ZONE, ZONE_RULES, relevant
+from data_skip.store.settings import FIRST_PART, OTHER_STORES, SQL, SYSTEMS, ZONE, ZONE_RULES, converts_moments, relevant
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text", "geoparquet")
 AS_PARQUET = ("parquet", "geoparquet")  # Sedona's reader is Spark's own but for geometry, and heeds the same settings
@@ -65,7 +65,8 @@ class Reading:
         more: list[str] = []
         if self._format in AS_PARQUET and timed:
             more.append(ZONE)  # old calendars' moments are told by the clock of the JVM's zone, where the file does not name another
-        if (self._format in _OF_LOCAL_TIMES and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
+        local = self._format in _OF_LOCAL_TIMES or (self._format in AS_PARQUET and any(map(converts_moments, self._settings)))
+        if (local and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
             more.append(ZONE_RULES)
         if header_may_move(reader):
             more += FIRST_PART
@@ -178,7 +179,8 @@ def malformed_column(reader: Mapping[str, Any]) -> str | None:
     """The column in which a reader of text keeps records that it cannot parse, where the schema has it: no file holds it."""
     if reader["format"] not in WITH_MALFORMED:
         return None
-    name = reader["options"].get(_CORRUPT.lower()) or reader["session"].get(f"spark.sql.{_CORRUPT}", "_corrupt_record")
+    of_session = reader["session"].get(f"spark.sql.{_CORRUPT}", "_corrupt_record")
+    name = reader["options"].get(_CORRUPT.lower(), of_session)  # "" is a name as well
     return name if any(name == column for column, *_ in reader["columns"]) else None
 
 

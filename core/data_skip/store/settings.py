@@ -290,7 +290,7 @@ def relevant(found: Mapping[str, str], format_: str, evaluates: bool, has_ids: b
     found: those that are set and not at their defaults, and the effective ones. has_ids: whether the schema has Parquet field ids.
     """
     effective = (*EFFECTIVE_IN_FORMATS.get(format_, ()), *(EFFECTIVE_IN_EXPRESSIONS if evaluates else ()))
-    if found.get(_CONVERSION, "").lower() == "true" and format_ == "parquet":  # to the zone of the session
+    if converts_moments(found) and format_ == "parquet":
         effective = (*effective, f"{SQL}session.timeZone")
     always = {*EFFECTIVE_IN_EXPRESSIONS}
     chosen = {key: found.get(key, "") for key in effective}
@@ -298,6 +298,11 @@ def relevant(found: Mapping[str, str], format_: str, evaluates: bool, has_ids: b
         if key not in always and matters(key, format_, evaluates) and (has_ids or not key.startswith(SQL + _BY_ID)):
             chosen[key] = value
     return chosen
+
+
+def converts_moments(found: Mapping[str, str]) -> bool:
+    """Whether INT96 of other writers than parquet-mr are moments of the session's zone, by its rules."""
+    return found.get(_CONVERSION, "").lower() == "true"
 
 
 @cache
