@@ -101,6 +101,9 @@ class _Spark:
     def why_not_evaluated(self, _: str) -> str:
         return ""
 
+    def mixes_environments(self, _: Any) -> bool:
+        return False
+
     def asks_who_and_when(self, _: Any) -> bool:
         return False
 
@@ -114,7 +117,7 @@ def _bound(index: Index, tree: Any, monkeypatch: pytest.MonkeyPatch) -> binding.
     monkeypatch.setattr(binding, "Reading", lambda *_: spark)
     monkeypatch.setattr(binding, "why_unsteady_as_read", lambda *_: "")
     monkeypatch.setattr(binding, "unsure", lambda _: "")
-    monkeypatch.setattr(binding, "_record_type", lambda *_: None)
+    monkeypatch.setattr(binding, "_record_type", lambda *_: pa.struct([("any", pa.null())]))
     return binding.bind(index, spark, spark, spark)
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 import data_skip
-from data_skip import MinMax, Skipping, Suffix, ValueList
+from data_skip import MinMax, Skipping, Suffix, ValueList, versioned
 from data_skip.table import Table
 from tests.support import Lake, aged, rows_of, settings_of
 
@@ -254,7 +254,7 @@ def test_explain_has_no_effect(ask: Ask, weather: Lake, how: str) -> None:
 
 
 def test_a_call_runs_in_the_job_group_of_its_thread(spark: SparkSession, ask: Ask, fresh: Lake) -> None:
-    spark.udf.register("slowly", lambda x: (sleep(10), x)[1], "long")
+    spark.udf.register("slowly", versioned(lambda x: (sleep(10), x)[1], 1), "long")
     context = spark.sparkContext
 
     done = Event()

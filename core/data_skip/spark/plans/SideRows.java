@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.ScalarSubquery;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.AtomicType;
+import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
@@ -68,7 +69,7 @@ public final class SideRows {
 
   /**
    * Whether an expression gives some attributes to a vectorised Python function that is given others of them in a batch with rows in which one
-   * is NULL than one value by itself: all but texts and numbers with fractions, which pandas has no other form of.
+   * is NULL than one value by itself: all but texts, binary and numbers with fractions, which pandas has no other form of.
    */
   public static boolean inBatches(Expression expression, AttributeSet attributes) {
     boolean vectorised = expression instanceof PythonUDF && ((PythonUDF) expression).evalType() != PythonResults.ROW_AT_A_TIME;
@@ -76,7 +77,7 @@ public final class SideRows {
     while (children.hasNext()) {
       Expression child = (Expression) children.next();
       DataType type = child.dataType();
-      boolean same = type instanceof StringType || type instanceof FloatType || type instanceof DoubleType;
+      boolean same = type instanceof StringType || type instanceof BinaryType || type instanceof FloatType || type instanceof DoubleType;
       if (vectorised && !same && meets(child, attributes) || inBatches(child, attributes)) return true;
     }
     return false;
