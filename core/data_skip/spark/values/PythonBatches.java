@@ -86,6 +86,20 @@ public final class PythonBatches {
     while (children.hasNext()) functions((Expression) children.next(), found);
   }
 
+  /**
+   * Whether a function that is not replaced takes what another one gives. Spark may hand that on within a worker, where it is no value of its
+   * type: a number as Python has it, not the float that an index holds.
+   */
+  public static boolean takesResults(Expression expression, Map replaced) {
+    if (replaced.containsKey(expression)) return false;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) {
+      Expression child = (Expression) children.next();
+      if (expression instanceof PythonUDF ? in(child) : takesResults(child, replaced)) return true;
+    }
+    return false;
+  }
+
   /** Expressions over some attributes; null where they hold functions of other kinds, functions of functions, several environments, or too many arguments. */
   public static PythonBatches of(List expressions, List attributes) {
     if (Plans.mixesEnvironments(Plans.seq(expressions))) return null;
@@ -213,7 +227,9 @@ public final class PythonBatches {
       found.add(new HashMap());
     }
     if (rows == null) return found;
-    InternalRow[] answers = SmallSide.run(Dataset$.MODULE$.ofRows(session, new Project(Plans.seq(columns), rows)), "data-skip: Python functions");
+    LogicalPlan asked = new Project(Plans.seq(columns), rows);
+    asked.setAnalyzed(); // as the query's own is, once it is optimised: the analyzer would compare texts of a collation as others
+    InternalRow[] answers = SmallSide.run(Dataset$.MODULE$.ofRows(session, asked), "data-skip: Python functions");
     for (int i = 0; i < expressions.size(); i++) {
       Map byPlace = (Map) found.get(i);
       for (int r = 0; r < answers.length; r++) {

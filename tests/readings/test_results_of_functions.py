@@ -1,0 +1,119 @@
+"""What a reader of Python functions found: what Spark makes of their results depends on the plan, the batch, and the analyzer."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import pyspark
+import pyspark.sql.functions as F
+import pytest
+from pyspark.sql.types import LongType, StructField, StructType, UserDefinedType
+
+from data_skip import DataSkipError, ValueList, versioned
+from tests.support import Lake, settings_of
+
+ONE_TASK = {"spark.sql.files.minPartitionNum": "1"}
+
+
+class Code(UserDefinedType):  # type: ignore[misc]
+    """A whole number, as pandas has it."""
+
+    @classmethod
+    def sqlType(cls) -> LongType:
+        return LongType()
+
+    @classmethod
+    def module(cls) -> str:
+        return __name__
+
+    def serialize(self, obj: int) -> int:
+        return obj
+
+    def deserialize(self, datum: int) -> int:
+        return datum
+
+
+def functions_of_functions(lake: Lake) -> None:
+    lake.spark.udf.register("as_float", F.udf(versioned(lambda s: s and float(s), 1), "float"))
+    lake.spark.udf.register("as_text", F.udf(versioned(lambda x: str(x), 1), "string"))
+    for s in ("1.1", "2.2"):
+        lake.file(s, {"s": [s], "pad": [os.urandom(200_000).hex()]})
+
+
+def test_a_function_is_given_what_another_one_gave(lake: Lake) -> None:
+    """1.1 within a worker; of its values, which an index lists, it is 1.100000023841858."""
+    functions_of_functions(lake)
+    lake.index(ValueList("as_float(s)"))
+    lake.check("as_text(as_float(s)) = '1.1'")
+    lake.check("as_float(s) = 1.1F", read=["1.1"])
+
+
+def test_a_function_of_a_function_is_not_indexed(lake: Lake, tmp_path: Path) -> None:
+    """Where a plan computes the two apart, as for a join or a generator, the outer one is given the value of a FLOAT."""
+    functions_of_functions(lake)
+    with pytest.raises(DataSkipError, match="calls a Python function of what another one gives"):
+        lake.index(ValueList("as_text(as_float(s))"))
+    lake.index(ValueList("as_float(s)"), ValueList("s"))
+    lake.view()
+    lake.spark.createDataFrame([("1.100000023841858",)], "k string").write.parquet(str(tmp_path / "small"))
+    lake.spark.read.parquet(str(tmp_path / "small")).createOrReplaceTempView("reading_small")
+    inner = "(SELECT as_float(s) AS x, pad FROM t)"
+    with settings_of(lake.spark, {"spark.data_skip.join.leastBytes": "0"}):
+        lake.query(f"SELECT x, k, length(pad) FROM {inner} JOIN reading_small ON as_text(x) = k")
+    lake.query(f"SELECT z FROM (SELECT explode(array(as_text(x))) AS z FROM {inner}) WHERE z = '1.100000023841858'")
+    lake.spark.catalog.dropTempView("reading_small")
+
+
+def test_dates_by_arrow_of_times_with_offsets(lake: Lake) -> None:
+    """Of a batch of one offset PySpark takes the dates of UTC, of others the local ones: 2020-01-02 or 2020-01-01."""
+    if not pyspark.__version__.startswith("4.0."):
+        pytest.skip("this Spark makes no Series of a batch")
+    lake.spark.udf.register("day_of", F.udf(versioned(lambda s: s and datetime.fromisoformat(s), 1), "date", useArrow=True))
+    for file, s in (("west", "2020-01-01T23:30:00-05:00"), ("east", "2020-06-01T12:00:00+02:00")):
+        lake.file(file, {"s": [s]})
+    with pytest.raises(DataSkipError, match="gives a date by Arrow"):
+        lake.index(ValueList("day_of(s)"))
+    lake.index(ValueList("s"))
+    lake.view()
+    for settings in (ONE_TASK, {"spark.sql.files.maxPartitionBytes": "100"}):
+        with settings_of(lake.spark, settings):
+            for day in (1, 2):
+                lake.query(f"SELECT s FROM t WHERE day_of(s) = date'2020-01-0{day}'")
+
+
+def test_whole_numbers_by_arrow_beside_fractions(lake: Lake) -> None:
+    """One that is too large for its type is cut otherwise, in any version of Spark, unless a setting makes that an error."""
+    number = versioned(lambda s: None if s is None else float(s) if "." in s else int(s), 1)
+    lake.spark.udf.register("number_of", F.udf(number, "int", useArrow=True))
+    for s in ("2147483653", "1.5", "7"):
+        lake.file(s, {"s": [s]})
+    with settings_of(lake.spark, {**ONE_TASK, "spark.sql.execution.pandas.convertToArrowArraySafely": "false"}):
+        lake.index(ValueList("s"))
+        lake.view()
+        for n in (-2147483643, -2147483648, 1):
+            lake.query(f"SELECT s FROM t WHERE number_of(s) = {n}")
+        with pytest.raises(DataSkipError, match="gives a int by Arrow"):
+            lake.table().create_index(ValueList("number_of(s)"))
+
+
+def test_pandas_of_a_users_type(lake: Lake) -> None:
+    """Its whole numbers are 1.0 beside a NULL."""
+    lake.spark.udf.register("text_of", F.pandas_udf(versioned(lambda c: c.map(repr), 1), "string"))  # type: ignore[call-overload]
+    schema = StructType([StructField("c", Code())])
+    for file, code in (("one", 1), ("null", None)):
+        lake.spark_file(file, lake.spark.createDataFrame([(code,)], schema, verifySchema=False))
+    with pytest.raises(DataSkipError, match="gives pandas whole numbers"):
+        lake.index(ValueList("text_of(c)"))
+
+
+def test_texts_of_a_collation_are_compared_as_in_the_query(lake: Lake) -> None:
+    """The analyzer, where it sees the optimised form of LIKE, compares what a function gives as if it had no collation."""
+    lake.spark.udf.register("any_case", F.udf(lambda s: s, "string collate UTF8_LCASE"))
+    for s in ("a", "B"):
+        lake.file(s, {"s": [s]})
+    lake.index(ValueList("s"))
+    lake.check("any_case(s) LIKE 'b%'", read=["B"])
+    lake.check("any_case(s) LIKE '%b'", read=["B"])
+    lake.check("any_case(s) LIKE 'b'", read=["B"])
