@@ -2,6 +2,7 @@ package data_skip;
 
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.DayTimeIntervalType;
@@ -9,12 +10,14 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.types.UserDefinedType;
 import org.apache.spark.sql.types.YearMonthIntervalType;
 
 /** How PySpark runs a Python function, and what it makes of its results. */
 public final class PythonResults {
   public static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
   private static final int ROWS_BY_ARROW = 101;
+  private static final int OF_SERIES = 200;
   private static final String BY_SERIES = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled";
   private static final String SAFELY = "spark.sql.execution.pandas.convertToArrowArraySafely";
 
@@ -31,6 +34,16 @@ public final class PythonResults {
     DataType type = function.dataType();
     if (type instanceof IntegralType) return is(BY_SERIES) || !is(SAFELY);
     return (isTime(type) || type instanceof DateType || type instanceof DecimalType) && is(BY_SERIES);
+  }
+
+  /** Whether PySpark makes Series of pandas of a function's arguments. */
+  public static boolean takesPandas(PythonUDF function) {
+    return function.evalType() == OF_SERIES || (function.evalType() == ROWS_BY_ARROW && is(BY_SERIES));
+  }
+
+  /** Whether pandas has another form of values in a batch with a NULL: numbers with fractions of whole ones, and of the parts of times. */
+  public static boolean changesBesideNull(DataType type) {
+    return type instanceof IntegralType || type instanceof BooleanType || isTime(type) || type instanceof UserDefinedType;
   }
 
   private static boolean isTime(DataType type) {

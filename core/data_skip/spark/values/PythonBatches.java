@@ -38,9 +38,11 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * A job over expressions that call Python functions, for rows of values.
  *
- * A vectorised function sees other types in a batch with a NULL: pandas makes numbers with fractions of whole ones. So the rows are put to
+ * A vectorised function may give other results in a batch with a NULL, as of lengths, which pandas makes numbers with fractions of. So the rows are put to
  * it in batches in which an argument is NULL in all of them or in none; and again with one more row, for each choice of the others that
  * are NULL there. A batch is a partition, of no more rows than Spark takes at once: for n arguments, a job has up to 3^n of them.
+ * One that pandas gives others of the very arguments is not asked: what it gives values that no index lists, as of a file that is new, nobody
+ * knows, and by skipping the file with the NULL it would give them something else.
  */
 public final class PythonBatches {
   private static final List VECTORISED = Arrays.asList(new Object[] {new Integer(101), new Integer(200), new Integer(250)}); // Spark's PythonEvalType
@@ -118,6 +120,7 @@ public final class PythonBatches {
       Expression child = (Expression) children.next();
       if (function ? in(child) : !collect(child, arguments)) return false;
       if (function && VECTORISED.contains(kind) && !child.foldable() && nested(child.dataType())) return false; // a NULL may be inside
+      if (function && PythonResults.takesPandas((PythonUDF) expression) && mayBeNull(child) && PythonResults.changesBesideNull(child.dataType())) return false;
       if (function && VECTORISED.contains(kind) && mayBeNull(child) && place(child, arguments) < 0) arguments.add(child);
     }
     return true;
