@@ -142,3 +142,20 @@ def test_values_that_no_index_lists_beside_a_null(lake: Lake, kind: str, new: bo
     with settings_of(lake.spark, ONE_TASK):
         for found in ("5", "5.0"):
             lake.query(f"SELECT x FROM t WHERE text_of(x) = '{found}'")
+
+
+def test_other_predicates_above_a_function_that_a_null_changes(lake: Lake) -> None:
+    """They are evaluated after it, so that the NULL of a file that they would skip is in its batch; those below it skip as ever."""
+    lake.spark.udf.register("text_of", F.pandas_udf(lambda x: x.map(repr), "string"))  # type: ignore[call-overload]
+    lake.spark.udf.register("same", F.udf(lambda k: k, "string"))
+    lake.spark.udf.register("same_by_pandas", F.pandas_udf(lambda k: k, "string"))  # type: ignore[call-overload]
+    lake.file("null", {"x": [1, None], "k": ["n", "n"]})
+    lake.file("five", {"x": [5], "k": ["f"]})
+    lake.index(ValueList("k"))
+    lake.view()
+    with settings_of(lake.spark, ONE_TASK):
+        for where in ("text_of(x) = '5.0' AND same(k) = 'f'", "text_of(x) = '5.0' AND same_by_pandas(k) = 'f'"):
+            lake.query(f"SELECT x FROM t WHERE {where}")
+        lake.query("SELECT x FROM t WHERE (text_of(x) = '5.0' AND k = 'f') OR k = 'z'")
+        lake.query("SELECT x FROM t WHERE text_of(x) = '5' AND k = 'f'", read=["five"])
+        lake.query("SELECT text_of(x) FROM t WHERE same(k) = 'f'", read=["five"])

@@ -1,5 +1,6 @@
 package data_skip;
 
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.BooleanType;
@@ -8,6 +9,7 @@ import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.DayTimeIntervalType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.IntegralType;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.sql.types.UserDefinedType;
@@ -18,6 +20,7 @@ public final class PythonResults {
   public static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
   private static final int ROWS_BY_ARROW = 101;
   private static final int OF_SERIES = 200;
+  private static final int OF_MANY_SERIES = 204;
   private static final String BY_SERIES = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled";
   private static final String SAFELY = "spark.sql.execution.pandas.convertToArrowArraySafely";
 
@@ -36,14 +39,26 @@ public final class PythonResults {
     return (isTime(type) || type instanceof DateType || type instanceof DecimalType) && is(BY_SERIES);
   }
 
-  /** Whether PySpark makes Series of pandas of a function's arguments. */
-  public static boolean takesPandas(PythonUDF function) {
-    return function.evalType() == OF_SERIES || (function.evalType() == ROWS_BY_ARROW && is(BY_SERIES));
+  /** Whether an expression calls a function whose arguments, or results, may be others beside those of other rows. */
+  public static boolean dependOnOthers(Expression expression) {
+    if (expression instanceof PythonUDF && (changeBesideOthers((PythonUDF) expression) || isGivenOthers((PythonUDF) expression))) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (dependOnOthers((Expression) children.next())) return true;
+    return false;
   }
 
-  /** Whether pandas has another form of values in a batch with a NULL: numbers with fractions of whole ones, and of the parts of times. */
-  public static boolean changesBesideNull(DataType type) {
-    return type instanceof IntegralType || type instanceof BooleanType || isTime(type) || type instanceof UserDefinedType;
+  /** Whether pandas has another form of an argument in a batch with a NULL: numbers with fractions of whole ones, and of the parts of times. */
+  public static boolean isGivenOthers(PythonUDF function) {
+    boolean series = function.evalType() == OF_SERIES || function.evalType() == OF_MANY_SERIES;
+    if (!series && !(function.evalType() == ROWS_BY_ARROW && is(BY_SERIES))) return false;
+    scala.collection.Iterator arguments = function.children().iterator();
+    while (arguments.hasNext()) {
+      Expression argument = (Expression) arguments.next();
+      DataType type = argument.dataType();
+      boolean changing = type instanceof IntegralType || type instanceof BooleanType || isTime(type) || type instanceof StructType || type instanceof UserDefinedType;
+      if (changing && argument.nullable() && !argument.foldable()) return true;
+    }
+    return false;
   }
 
   private static boolean isTime(DataType type) {

@@ -42,7 +42,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * it in batches in which an argument is NULL in all of them or in none; and again with one more row, for each choice of the others that
  * are NULL there. A batch is a partition, of no more rows than Spark takes at once: for n arguments, a job has up to 3^n of them.
  * One that pandas gives others of the very arguments is not asked: what it gives values that no index lists, as of a file that is new, nobody
- * knows, and by skipping the file with the NULL it would give them something else.
+ * knows, and by skipping the file with the NULL it would give them something else. See Operators, too.
  */
 public final class PythonBatches {
   private static final List VECTORISED = Arrays.asList(new Object[] {new Integer(101), new Integer(200), new Integer(250)}); // Spark's PythonEvalType
@@ -114,13 +114,12 @@ public final class PythonBatches {
     boolean function = expression instanceof PythonUDF;
     Integer kind = function ? new Integer(((PythonUDF) expression).evalType()) : null;
     if (function && !VECTORISED.contains(kind) && kind.intValue() != PythonResults.ROW_AT_A_TIME) return false;
-    if (function && PythonResults.changeBesideOthers((PythonUDF) expression)) return false;
+    if (function && PythonResults.dependOnOthers(expression)) return false;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
       Expression child = (Expression) children.next();
       if (function ? in(child) : !collect(child, arguments)) return false;
       if (function && VECTORISED.contains(kind) && !child.foldable() && nested(child.dataType())) return false; // a NULL may be inside
-      if (function && PythonResults.takesPandas((PythonUDF) expression) && mayBeNull(child) && PythonResults.changesBesideNull(child.dataType())) return false;
       if (function && VECTORISED.contains(kind) && mayBeNull(child) && place(child, arguments) < 0) arguments.add(child);
     }
     return true;
