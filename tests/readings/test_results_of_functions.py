@@ -11,6 +11,7 @@ import pyspark.sql.functions as F
 import pytest
 from pyspark.sql.types import LongType, StructField, StructType, UserDefinedType
 
+import geo_skip
 from data_skip import DataSkipError, ValueList, versioned
 from tests.support import Lake, settings_of
 
@@ -159,3 +160,12 @@ def test_other_predicates_above_a_function_that_a_null_changes(lake: Lake) -> No
         lake.query("SELECT x FROM t WHERE (text_of(x) = '5.0' AND k = 'f') OR k = 'z'")
         lake.query("SELECT x FROM t WHERE text_of(x) = '5' AND k = 'f'", read=["five"])
         lake.query("SELECT text_of(x) FROM t WHERE same(k) = 'f'", read=["five"])
+
+
+def test_coordinates_by_their_names(lake: Lake) -> None:
+    """The filter by the box around a region held `lat => lat`, which Spark cannot evaluate."""
+    geo_skip.register(lake.spark)
+    lake.file("a", {"lat": [10.0, 20.0], "lng": [20.0, 10.0]})
+    region = "'POLYGON((15 5, 25 5, 25 15, 15 15, 15 5))'"
+    for arguments in ("lat => lat, lng => lng", "lng => lng, lat => lat", "lat, lng => lng"):
+        assert lake.view().where(f"ST_CONTAINS({region}, {arguments})").collect() == [(10.0, 20.0)]
