@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.plans.logical.ArrowEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -129,7 +130,7 @@ public final class RegionBoxes extends Rule {
   private static Expression number(Expression coordinate, LogicalPlan below) {
     DataType type = coordinate.dataType();
     if (!EXACT.contains(type) || !coordinate.deterministic() || !coordinate.references().subsetOf(below.outputSet())) return null;
-    if (holdsPython(coordinate)) return null;
+    if (holdsPython(coordinate) || coordinate instanceof NamedArgumentExpression) return null; // by a name it may stand at any place
     return type == DataTypes.DoubleType ? coordinate : new Cast(coordinate, DataTypes.DoubleType, scala.Option.empty(), Cast.apply$default$4());
   }
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from data_skip.data_types import INTEGRAL
-from data_skip.expression import Call, Column, Expression, Literal, calls_of, unversioned
+from data_skip.expression import Call, Column, Expression, Literal, calls_of, calls_python, unversioned
 from data_skip.store.reader import why_of_this_year
 
 _PARSERS = ("Cast", "TryCast", "JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet", "TryVariantGet")
@@ -17,7 +17,7 @@ _WITHOUT_DATE = re.compile(r"\b(string|char|varchar|variant|time)\b")
 _TIMESTAMP = re.compile(r"\btimestamp(_ltz)?\b")
 _BY_PANDAS = (101, 200, 204)  # Spark's PythonEvalType: rows by Arrow, series, iterators of series
 _CHANGED = (*INTEGRAL, "boolean")
-_CHANGED_BELOW = ("array<", "struct<", "map<", "timestamp", "interval")  # how types begin
+_CHANGED_BELOW = ("array<", "struct<", "map<", "timestamp", "interval", "udt ")  # how types begin; a user's may be any of them
 _CHANGING = "whole numbers, booleans, times or nested values"  # the parts of times are numbers with fractions then
 
 
@@ -53,6 +53,8 @@ def _why_python(call: Call) -> str:
             f"calls {name}, a Python function without a version, by which alone an index knows that it is the same function; register "
             f"data_skip.versioned({name}, 1) in its place, or index a column: the function is asked of its values"
         )
+    if calls_python(call.operands):
+        return "calls a Python function of what another one gives, which not every plan makes a value of its type; use one function"
     if any(_TIMESTAMP.search(type_) for type_ in (call.type, *(operand.type for operand in call.operands))):
         return "takes or gives timestamps in Python, where they are of the zone of Spark's workers; use a Spark function, or timestamp_ntz"
     if call.parameter("evalType") in _BY_PANDAS and any(map(_changes_beside_null, call.operands)):

@@ -39,6 +39,7 @@ public final class Operators {
   public static PushedDown below(LogicalPlan plan, int side, PushedDown pushed) {
     if (plan instanceof Sort || plan instanceof RepartitionOperation) return pushed;
     if (!deterministic(plan.expressions(), Groups.of(plan))) pushed = PushedDown.NOTHING;
+    if (plan instanceof BaseEvalPython && dependOnOthers(plan)) return PushedDown.NOTHING;
     if (plan instanceof Filter) return belowFilter(((Filter) plan).condition(), pushed);
     if (plan instanceof Generate) return pushed.and(Generators.below((Generate) plan, pushed.predicates()));
     if (plan instanceof Join) return belowJoin((Join) plan, side, pushed);
@@ -47,6 +48,13 @@ public final class Operators {
     // Of rows that are taken together, what is asked of all of them alike; of a union, what is asked of each of its parts.
     Map names = Groups.of(plan) ? Groups.keys(plan) : Plans.renamed(plan, (LogicalPlan) plan.children().apply(side));
     return pushed.about(Groups.attributes(plan, names)).below(names);
+  }
+
+  /** Whether Python functions give a row something else without others of a batch: those that a predicate above leaves out are given to them. */
+  private static boolean dependOnOthers(LogicalPlan python) {
+    scala.collection.Iterator expressions = python.expressions().iterator();
+    while (expressions.hasNext()) if (PythonResults.dependOnOthers((Expression) expressions.next())) return true;
+    return false;
   }
 
   private static PushedDown belowFilter(Expression condition, PushedDown pushed) {

@@ -172,6 +172,7 @@ public final class Evaluator {
         else replaced.put(target, attribute);
       }
     }
+    if (PythonBatches.takesResults(node(place), replaced)) return null;
     if (!workers.knows(key)) {
       Expression expression = Plans.unshared(replace(node(place), replaced));
       scala.collection.Iterator references = expression.references().iterator();

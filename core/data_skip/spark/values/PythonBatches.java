@@ -38,9 +38,11 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * A job over expressions that call Python functions, for rows of values.
  *
- * A vectorised function sees other types in a batch with a NULL: pandas makes numbers with fractions of whole ones. So the rows are put to
+ * A vectorised function may give other results in a batch with a NULL, as of lengths, which pandas makes numbers with fractions of. So the rows are put to
  * it in batches in which an argument is NULL in all of them or in none; and again with one more row, for each choice of the others that
  * are NULL there. A batch is a partition, of no more rows than Spark takes at once: for n arguments, a job has up to 3^n of them.
+ * One that pandas gives others of the very arguments is not asked: what it gives values that no index lists, as of a file that is new, nobody
+ * knows, and by skipping the file with the NULL it would give them something else. See Operators, too.
  */
 public final class PythonBatches {
   private static final List VECTORISED = Arrays.asList(new Object[] {new Integer(101), new Integer(200), new Integer(250)}); // Spark's PythonEvalType
@@ -86,6 +88,20 @@ public final class PythonBatches {
     while (children.hasNext()) functions((Expression) children.next(), found);
   }
 
+  /**
+   * Whether a function that is not replaced takes what another one gives. Spark may hand that on within a worker, where it is no value of its
+   * type: a number as Python has it, not the float that an index holds.
+   */
+  public static boolean takesResults(Expression expression, Map replaced) {
+    if (replaced.containsKey(expression)) return false;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) {
+      Expression child = (Expression) children.next();
+      if (expression instanceof PythonUDF ? in(child) : takesResults(child, replaced)) return true;
+    }
+    return false;
+  }
+
   /** Expressions over some attributes; null where they hold functions of other kinds, functions of functions, several environments, or too many arguments. */
   public static PythonBatches of(List expressions, List attributes) {
     if (Plans.mixesEnvironments(Plans.seq(expressions))) return null;
@@ -98,7 +114,7 @@ public final class PythonBatches {
     boolean function = expression instanceof PythonUDF;
     Integer kind = function ? new Integer(((PythonUDF) expression).evalType()) : null;
     if (function && !VECTORISED.contains(kind) && kind.intValue() != PythonResults.ROW_AT_A_TIME) return false;
-    if (function && PythonResults.changeBesideOthers((PythonUDF) expression)) return false;
+    if (function && PythonResults.dependOnOthers(expression)) return false;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
       Expression child = (Expression) children.next();
@@ -213,7 +229,9 @@ public final class PythonBatches {
       found.add(new HashMap());
     }
     if (rows == null) return found;
-    InternalRow[] answers = SmallSide.run(Dataset$.MODULE$.ofRows(session, new Project(Plans.seq(columns), rows)), "data-skip: Python functions");
+    LogicalPlan asked = new Project(Plans.seq(columns), rows);
+    asked.setAnalyzed(); // as the query's own is, once it is optimised: the analyzer would compare texts of a collation as others
+    InternalRow[] answers = SmallSide.run(Dataset$.MODULE$.ofRows(session, asked), "data-skip: Python functions");
     for (int i = 0; i < expressions.size(); i++) {
       Map byPlace = (Map) found.get(i);
       for (int r = 0; r < answers.length; r++) {
