@@ -18,16 +18,8 @@ from data_skip.expression import Column
 
 _BLOCK = 1 << 23  # bytes that are looked at together; of lines they are some more
 _GZIP = ".gz"  # by its name Spark tells how a file is compressed
-_COMPRESSED = (
-    _GZIP,
-    ".gzip",
-    ".bz2",
-    ".deflate",
-    ".lz4",
-    ".snappy",
-    ".zst",
-    ".zstd",
-)  # Hadoop takes them in any letters, whatever lies there
+# By how a name ends, in any letters, Hadoop takes a file for compressed, whatever lies there.
+_COMPRESSED = (_GZIP, ".gzip", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
 
 
 def text_batches(
