@@ -71,3 +71,17 @@ def test_fields_of_one_name(lake: Lake, first: str, second: str) -> None:
     with lake.skipping.disabled():
         expected = [rows_of(lake.spark.sql(sql + where)) for where in (first, first, second)]
     assert [rows_of(lake.spark.sql(sql + where)) for where in (first, first, second)] == expected
+
+
+@pytest.mark.parametrize("key", ["variant_get(to_variant_object(r), '$.a', 'bigint')", "r.a"])
+@pytest.mark.parametrize("nothing", ["SELECT s AS r, pad FROM one WHERE 1 = 0", "(SELECT s AS r, pad FROM one LIMIT 0)"])
+def test_keys_of_a_join_above_what_is_left_of_a_union(dim: Lake, nothing: str, key: str) -> None:
+    """Spark takes the empty part away, and leaves what stands above as it is: of structs with the names of that."""
+    dim.query(f"SELECT * FROM ({nothing} UNION ALL SELECT s, pad FROM other) JOIN dim ON {key} = n")
+
+
+@pytest.mark.parametrize("join", ["JOIN", "LEFT SEMI JOIN"])
+def test_a_join_on_structs_with_other_names(dim: Lake, join: str) -> None:
+    """What filters ask of generated rows, they ask of structs with the names of these."""
+    wanted = f"SELECT s, items FROM one LATERAL VIEW explode(items.b) AS e WHERE e > 1000 OR {TAKEN} = 2"
+    dim.query(f"SELECT * FROM other {join} ({wanted}) AS w ON other.s = w.s AND other.items = w.items")

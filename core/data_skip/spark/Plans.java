@@ -320,20 +320,16 @@ public final class Plans {
     return text.append(')').toString();
   }
 
-  /** By the ids of a union's output the attributes that one of its parts gives it: not those whose structs have fields of other names. */
+  /** By the ids of a union's output the attributes that one of its parts gives it. */
   public static Map renamed(LogicalPlan union, LogicalPlan part) {
     Map result = new HashMap();
-    for (int i = 0; i < union.output().size(); i++) {
-      Attribute named = (Attribute) union.output().apply(i);
-      Attribute given = (Attribute) part.output().apply(i);
-      if (namesAlike(named.dataType(), given.dataType())) result.put(named.exprId(), given);
-    }
+    for (int i = 0; i < union.output().size(); i++) result.put(((Attribute) union.output().apply(i)).exprId(), part.output().apply(i));
     return result;
   }
 
   /** Whether types are the same, with fields of the same names, but for what may be NULL. */
   public static boolean namesAlike(DataType one, DataType other) {
-    return one.catalogString().equals(other.catalogString());
+    return one.equals(other) || one.catalogString().equals(other.catalogString());
   }
 
   /**
@@ -373,7 +369,8 @@ public final class Plans {
 
   /**
    * The expressions, with each attribute that `byId` names replaced; without those that would grow by more than MOST_GROWTH nodes. An alias
-   * that is used twice, of one that is, and so on, doubles with each: Spark's CollapseProject stops there, too.
+   * that is used twice, of one that is, and so on, doubles with each: Spark's CollapseProject stops there, too. And without those of structs
+   * whose fields have other names below, as in a part of a union, or in the only part that is left: Spark evaluates them by those above.
    */
   public static List substituteAll(List expressions, Map byId) {
     List result = new ArrayList();
@@ -384,11 +381,12 @@ public final class Plans {
     return result;
   }
 
-  /** What is left of so many nodes by which an expression may grow; less than 0: nothing. */
+  /** What is left of so many nodes by which an expression may grow; less than 0: nothing, or it would not be the same. */
   private static int growth(Expression expression, Map byId, int left) {
     if (expression instanceof AttributeReference) {
       Object replacement = byId.get(((AttributeReference) expression).exprId());
-      return replacement == null ? left : less((Expression) replacement, left);
+      if (replacement == null) return left;
+      return namesAlike(expression.dataType(), ((Expression) replacement).dataType()) ? less((Expression) replacement, left) : -1;
     }
     for (int i = 0; i < expression.children().size() && left >= 0; i++) left = growth((Expression) expression.children().apply(i), byId, left);
     return left;

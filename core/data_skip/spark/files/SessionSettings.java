@@ -34,6 +34,23 @@ public final class SessionSettings {
     return result;
   }
 
+  /**
+   * Whether functions and readers that ask for settings as they run, as for the policy by which times are parsed, find the same ones. A cache is
+   * planned in a session of its own, with the settings of that moment, and filled by those of the query that is the first to read it.
+   */
+  public static boolean runAlike(SQLConf one, SQLConf other) {
+    return one == other || askedLate(one).equals(askedLate(other));
+  }
+
+  private static Map askedLate(SQLConf conf) {
+    Map late = new LinkedHashMap();
+    for (Iterator all = scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs()).entrySet().iterator(); all.hasNext();) {
+      Map.Entry entry = (Map.Entry) all.next();
+      if (((String) entry.getKey()).startsWith("spark.sql.legacy.")) late.put(entry.getKey(), entry.getValue());
+    }
+    return late;
+  }
+
   /** Of Spark SQL, and of Hadoop's libraries; in one form, whatever was written. */
   public Map explicit(Configuration hadoop) {
     Map result = HadoopSettings.of(hadoop);

@@ -279,8 +279,9 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     List filters = withoutQueries(partitionFilters, dataFilters);
     Object[] last = lastListed;
     if (last != null && filters.equals(last[0])) return (scala.collection.immutable.Seq) last[1];
-    boolean enabled = UserSettings.enabled(session().sessionState().conf());
-    scala.collection.immutable.Seq found = enabled ? chosen(files(partitionFilters, dataFilters)) : wrapped.listFiles(partitionFilters, dataFilters);
+    boolean alike = SessionSettings.runAlike(asking.sessionState().conf(), SQLConf$.MODULE$.get());
+    boolean decides = alike && UserSettings.enabled(session().sessionState().conf());
+    scala.collection.immutable.Seq found = decides ? chosen(files(partitionFilters, dataFilters)) : wrapped.listFiles(partitionFilters, dataFilters);
     lastListed = new Object[] {filters, found};
     return found;
   }

@@ -48,8 +48,8 @@ public final class Generators {
         Expression part = (Expression) parts.get(j);
         if (!speaksOf(part, generate, generated) || !part.deterministic()) continue;
         if (generate.outer() && mayHoldOfNull(part, generated)) continue;
-        Expression about = Plans.substitute(part, generated);
-        body = body == null ? about : new And(body, about);
+        List about = Plans.substituteAll(Collections.singletonList(part), generated);
+        if (!about.isEmpty()) body = body == null ? (Expression) about.get(0) : new And(body, (Expression) about.get(0));
       }
     }
     if (body == null) return Collections.EMPTY_LIST;
@@ -71,9 +71,9 @@ public final class Generators {
       addEqual(right, left, side, other, equal);
     }
     List result = new ArrayList();
-    List some = equal.isEmpty() ? new ArrayList() : filtered(other);
+    List some = equal.isEmpty() ? new ArrayList() : Plans.substituteAll(filtered(other), equal);
     for (int i = 0; i < some.size(); i++) {
-      Expression about = Plans.substitute((Expression) some.get(i), equal);
+      Expression about = (Expression) some.get(i);
       if (about.references().subsetOf(side.outputSet())) result.add(about);
     }
     return result;
