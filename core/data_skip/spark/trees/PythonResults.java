@@ -3,40 +3,35 @@ package data_skip;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.AtomicType;
+import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DateType;
-import org.apache.spark.sql.types.DayTimeIntervalType;
 import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.IntegralType;
-import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.TimestampNTZType;
-import org.apache.spark.sql.types.TimestampType;
-import org.apache.spark.sql.types.UserDefinedType;
-import org.apache.spark.sql.types.YearMonthIntervalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.StringType;
 
-/** How PySpark runs a Python function, and what it makes of its results. */
+/** How PySpark runs a Python function, and what it makes of its arguments and results. */
 public final class PythonResults {
   public static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
   private static final int ROWS_BY_ARROW = 101;
   private static final int OF_SERIES = 200;
   private static final int OF_MANY_SERIES = 204;
   private static final String BY_SERIES = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled";
-  private static final String SAFELY = "spark.sql.execution.pandas.convertToArrowArraySafely";
 
   private PythonResults() {}
 
   /**
-   * Whether a result may be another one beside those of other rows. Of those of a plain function by Arrow PySpark makes a Series of pandas (later
-   * versions where a setting says so), of all of a batch: in it large whole numbers are rounded, or cut otherwise, beside a None, and times are
-   * not of the session's zone beside one that pandas cannot hold, as 9999-12-31; and of times of one offset from UTC the dates are those of UTC.
-   * Elsewhere whole numbers that are too large are cut otherwise beside a float, unless a setting makes that an error.
+   * Whether a result may be another one, or an error, beside those of other rows: of a plain function by Arrow any but text, binary and booleans. Of
+   * all of a batch PySpark makes one Series of pandas, or one array of Arrow: in it large whole numbers are rounded, or cut otherwise, beside a None
+   * or a fraction, times are of another zone beside one that pandas cannot hold, as 9999-12-31, and dates of times are those of UTC or local ones.
    */
   public static boolean changeBesideOthers(PythonUDF function) {
-    if (function.evalType() != ROWS_BY_ARROW) return false;
     DataType type = function.dataType();
-    if (type instanceof IntegralType) return is(BY_SERIES) || !is(SAFELY);
-    return (isTime(type) || type instanceof DateType || type instanceof DecimalType) && is(BY_SERIES);
+    return function.evalType() == ROWS_BY_ARROW && !(isTextual(type) || type instanceof BooleanType);
   }
 
   /** Whether an expression calls a function whose arguments, or results, may be others beside those of other rows. */
@@ -48,27 +43,32 @@ public final class PythonResults {
   }
 
   /** Whether pandas has another form of an argument in a batch with a NULL: numbers with fractions of whole ones, and of the parts of times. */
-  public static boolean isGivenOthers(PythonUDF function) {
+  private static boolean isGivenOthers(PythonUDF function) {
     boolean series = function.evalType() == OF_SERIES || function.evalType() == OF_MANY_SERIES;
-    if (!series && !(function.evalType() == ROWS_BY_ARROW && is(BY_SERIES))) return false;
+    if (!series && !(function.evalType() == ROWS_BY_ARROW && makesSeries())) return false;
     scala.collection.Iterator arguments = function.children().iterator();
     while (arguments.hasNext()) {
       Expression argument = (Expression) arguments.next();
-      DataType type = argument.dataType();
-      boolean changing = type instanceof IntegralType || type instanceof BooleanType || isTime(type) || type instanceof StructType || type instanceof UserDefinedType;
-      if (changing && argument.nullable() && !argument.foldable()) return true;
+      if (!argument.foldable() && changesBesideNull(argument.dataType(), argument.nullable())) return true;
     }
     return false;
   }
 
-  private static boolean isTime(DataType type) {
-    return type instanceof TimestampType || type instanceof TimestampNTZType || type instanceof DayTimeIntervalType || type instanceof YearMonthIntervalType;
+  /** All but those of which pandas has one form; the elements of all arrays of a batch are one array of pandas. */
+  private static boolean changesBesideNull(DataType type, boolean nullable) {
+    if (type instanceof ArrayType) return changesBesideNull(((ArrayType) type).elementType(), ((ArrayType) type).containsNull());
+    boolean same = isTextual(type) || type instanceof FloatType || type instanceof DoubleType || type instanceof DateType || type instanceof DecimalType;
+    return !same && (nullable || !(type instanceof AtomicType));
   }
 
-  private static boolean is(String setting) {
+  private static boolean isTextual(DataType type) {
+    return type instanceof StringType || type instanceof BinaryType;
+  }
+
+  private static boolean makesSeries() {
     try {
-      return Boolean.parseBoolean(SQLConf.get().getConfString(setting));
-    } catch (java.util.NoSuchElementException always) { // Spark 4.0 has no setting for a Series
+      return Boolean.parseBoolean(SQLConf.get().getConfString(BY_SERIES));
+    } catch (java.util.NoSuchElementException always) { // Spark 4.0 has no setting for it
       return true;
     }
   }
