@@ -3,12 +3,17 @@ package data_skip;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.DayTimeIntervalType;
 import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.IntegralType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
@@ -27,15 +32,28 @@ public final class PythonResults {
   private PythonResults() {}
 
   /**
-   * Whether a result may be another one beside those of other rows. Of those of a plain function by Arrow PySpark makes a Series of pandas (later
-   * versions where a setting says so), of all of a batch: in it large whole numbers are rounded, or cut otherwise, beside a None, and times are
-   * not of the session's zone beside one that pandas cannot hold, as 9999-12-31; and of times of one offset from UTC the dates are those of UTC.
-   * Elsewhere whole numbers that are too large are cut otherwise beside a float, unless a setting makes that an error.
+   * Whether a result may be another one beside those of other rows, or an error alone. Of those of a plain function by Arrow PySpark makes a Series of
+   * pandas (later versions where a setting says so), of all of a batch: in it large whole numbers are rounded, or cut otherwise, beside a None, and times
+   * are not of the session's zone beside one that pandas cannot hold, as 9999-12-31; and of times of one offset from UTC the dates are those of UTC.
+   * Elsewhere, and within arrays, structs and maps, whole numbers that are too large are cut otherwise beside a float, unless a setting makes that an
+   * error; by that setting a large whole number that is given for a float is an error, but not beside a float.
    */
   public static boolean changeBesideOthers(PythonUDF function) {
-    if (function.evalType() != ROWS_BY_ARROW) return false;
-    DataType type = function.dataType();
+    return function.evalType() == ROWS_BY_ARROW && changesBesideOthers(function.dataType());
+  }
+
+  private static boolean changesBesideOthers(DataType type) {
+    if (type instanceof ArrayType) return changesBesideOthers(((ArrayType) type).elementType());
+    if (type instanceof MapType) return changesBesideOthers(((MapType) type).keyType()) || changesBesideOthers(((MapType) type).valueType());
+    if (type instanceof UserDefinedType) return changesBesideOthers(((UserDefinedType) type).sqlType());
+    if (type instanceof StructType) {
+      StructField[] fields = ((StructType) type).fields();
+      for (int i = 0; i < fields.length; i++) if (changesBesideOthers(fields[i].dataType())) return true;
+      return false;
+    }
     if (type instanceof IntegralType) return is(BY_SERIES) || !is(SAFELY);
+    if (type instanceof FloatType) return is(SAFELY);
+    if (type instanceof DoubleType) return is(SAFELY) && is(BY_SERIES);
     return (isTime(type) || type instanceof DateType || type instanceof DecimalType) && is(BY_SERIES);
   }
 
@@ -54,11 +72,20 @@ public final class PythonResults {
     scala.collection.Iterator arguments = function.children().iterator();
     while (arguments.hasNext()) {
       Expression argument = (Expression) arguments.next();
-      DataType type = argument.dataType();
-      boolean changing = type instanceof IntegralType || type instanceof BooleanType || isTime(type) || type instanceof StructType || type instanceof UserDefinedType;
-      if (changing && argument.nullable() && !argument.foldable()) return true;
+      if (!argument.foldable() && changesBesideNull(argument.dataType(), argument.nullable())) return true;
     }
     return false;
+  }
+
+  /** The elements of all arrays of a batch are one array of pandas: one that is NULL makes others of those of other rows. */
+  private static boolean changesBesideNull(DataType type, boolean nullable) {
+    if (type instanceof ArrayType) return changesBesideNull(((ArrayType) type).elementType(), ((ArrayType) type).containsNull());
+    if (type instanceof MapType) {
+      MapType map = (MapType) type;
+      return changesBesideNull(map.keyType(), false) || changesBesideNull(map.valueType(), map.valueContainsNull());
+    }
+    if (type instanceof StructType || type instanceof UserDefinedType) return true;
+    return nullable && (type instanceof IntegralType || type instanceof BooleanType || isTime(type));
   }
 
   private static boolean isTime(DataType type) {
