@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from data_skip.data_types import INTEGRAL
 from data_skip.expression import Call, Column, Expression, Literal, calls_of, calls_python, unversioned
 from data_skip.store.reader import why_of_this_year
 
@@ -16,8 +15,7 @@ _BY_PATTERN = ("GetTimestamp", "UnixTimestamp", "ToUnixTimestamp")
 _WITHOUT_DATE = re.compile(r"\b(string|char|varchar|variant|time)\b")
 _TIMESTAMP = re.compile(r"\btimestamp(_ltz)?\b")
 _BY_PANDAS = (101, 200, 204)  # Spark's PythonEvalType: rows by Arrow, series, iterators of series
-_CHANGED = (*INTEGRAL, "boolean")
-_CHANGED_BELOW = ("array<", "struct<", "map<", "timestamp", "interval", "udt ")  # how types begin; a user's may be any of them
+_SAME = ("string", "char", "varchar", "binary", "float", "double", "decimal", "date")  # how types begin of which pandas has one form
 _CHANGING = "whole numbers, booleans, times or nested values"  # the parts of times are numbers with fractions then
 
 
@@ -66,4 +64,4 @@ def _why_python(call: Call) -> str:
 
 def _changes_beside_null(argument: Expression) -> bool:
     reads = any(isinstance(node, Column) for node in argument.walk())
-    return reads and (argument.type in _CHANGED or argument.type.startswith(_CHANGED_BELOW))
+    return reads and not argument.type.startswith(_SAME)
