@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from data_skip import html
+from data_skip.clause import Mask
 from data_skip.index import Index
 from data_skip.planning.decide import usable
 from data_skip.planning.report import human
-from data_skip.store import FileKey, Snapshot
+from data_skip.store import Snapshot
 
 
 @dataclass(repr=False)
@@ -28,21 +27,29 @@ class Description:
 
     @classmethod
     def of(
-        cls, table: str, location: str, snapshot: Snapshot | None, listed: Collection[FileKey | None], kinds: Mapping[str, type[Index]]
+        cls,
+        table: str,
+        location: str,
+        snapshot: Snapshot | None,
+        files: int,
+        listed: Callable[[Snapshot], Mask],
+        kinds: Mapping[str, type[Index]],
     ) -> Description:
-        """Of the index at a place, and the files of its table as they are now. StoreError where its records cannot be read."""
+        """Of the index at a place. StoreError where its records cannot be read.
+
+        files: how many the table has now. listed: which of the file versions of a snapshot are among these.
+        """
         if snapshot is None:
-            return cls(table, location, None, len(listed), 0, [])
+            return cls(table, location, None, files, 0, [])
         records = snapshot.records(snapshot.definitions)
-        there = set(listed)
-        live = np.array([file in there for file in snapshot.files], dtype=bool) & snapshot.recorded
+        live = listed(snapshot) & snapshot.recorded
         rows = []
         for column, definition in snapshot.definitions.items():
             known = usable(definition, kinds)
-            files = int((records[column].is_valid().to_numpy(zero_copy_only=False) & live).sum())
+            valid = records[column].is_valid().to_numpy(zero_copy_only=False)
             problem = known if isinstance(known, str) else ""
-            rows.append({"index": str(definition), "files": files, "bytes": records[column].nbytes, "problem": problem})
-        return cls(table, location, snapshot.version, len(listed), int(live.sum()), rows)
+            rows.append({"index": str(definition), "files": int((valid & live).sum()), "bytes": records[column].nbytes, "problem": problem})
+        return cls(table, location, snapshot.version, files, int(live.sum()), rows)
 
     def __repr__(self) -> str:  # as a notebook shows it
         return str(self)

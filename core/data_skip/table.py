@@ -35,6 +35,7 @@ from data_skip.building.source import (
     state_of,
 )
 from data_skip.building.stored import complete
+from data_skip.clause import Mask
 from data_skip.description import Description
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.existing import Existing, IndexExistsError
@@ -282,8 +283,13 @@ class Table:
         `version` is None where the table has no index.
         """
         snapshot = self._snapshot()
-        _, keys = self._state().list()
-        return Description.of(self.name, self._store.location, snapshot, keys, self._catalog.knowledge.kinds)
+        state = self._state()
+        listing = Listing.now(state.scan)
+
+        def listed(last: Snapshot) -> Mask:
+            return listing.present(last, state.root).mask
+
+        return Description.of(self.name, self._store.location, snapshot, listing.count, listed, self._catalog.knowledge.kinds)
 
     def compact(self) -> None:
         """Rewrites the index with one row for each file version that is there: refresh() does so by itself once it is worth it."""

@@ -10,8 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from data_skip.clause import Mask
 from data_skip.planning.catalog import kinds_of, places_of
-from data_skip.store import FileKey, Places
+from data_skip.store import FileKey, Places, Snapshot
 from data_skip.store.delta import KEPT_HOURS
 from data_skip.store.history import Step
 
@@ -34,10 +37,14 @@ class LocalTable:
         """As Table.describe of a table that is read without options which choose files."""
         from data_skip.description import Description  # which knows Spark, and takes long to import
 
-        listed = list(_listed(self._folder, ""))
+        there = set(_listed(self._folder, ""))
         snapshot = self._store.snapshot()
         kinds = kinds_of(definition.kind for definition in snapshot.definitions.values()) if snapshot else {}
-        return Description.of(self.name, self._store.location, snapshot, listed, kinds)
+
+        def listed(last: Snapshot) -> Mask:
+            return np.array([file in there for file in last.files], dtype=bool)
+
+        return Description.of(self.name, self._store.location, snapshot, len(there), listed, kinds)
 
     def compact(self) -> None:
         """As Table.compact."""
