@@ -12,6 +12,7 @@ import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.sql.types.StringType;
 
 /** How PySpark runs a Python function, and what it makes of its arguments and results. */
@@ -20,18 +21,22 @@ public final class PythonResults {
   private static final int ROWS_BY_ARROW = 101;
   private static final int OF_SERIES = 200;
   private static final int OF_MANY_SERIES = 204;
+  private static final String SAFELY = "spark.sql.execution.pandas.convertToArrowArraySafely";
   private static final String BY_SERIES = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled";
 
   private PythonResults() {}
 
   /**
    * Whether a result may be another one, or an error, beside those of other rows: of a plain function by Arrow any but text, binary and booleans. Of
-   * all of a batch PySpark makes one Series of pandas, or one array of Arrow: in it large whole numbers are rounded, or cut otherwise, beside a None
-   * or a fraction, times are of another zone beside one that pandas cannot hold, as 9999-12-31, and dates of times are those of UTC or local ones.
+   * all of a batch PySpark makes one Series of pandas, in which large whole numbers are rounded, or cut otherwise, beside a None or a fraction, times
+   * are of another zone beside one that pandas cannot hold, as 9999-12-31, and dates of times are those of UTC or local ones. Where it makes an array
+   * of Arrow of it at once (later versions), DOUBLE and DATE are the same as well, and whole numbers, where those that are too large are errors.
    */
   public static boolean changeBesideOthers(PythonUDF function) {
     DataType type = function.dataType();
-    return function.evalType() == ROWS_BY_ARROW && !(isTextual(type) || type instanceof BooleanType);
+    if (function.evalType() != ROWS_BY_ARROW || isTextual(type) || type instanceof BooleanType) return false;
+    if (makesSeries()) return true;
+    return type instanceof IntegralType ? !is(SAFELY) : !(type instanceof DoubleType || type instanceof DateType);
   }
 
   /** Whether an expression calls a function whose arguments, or results, may be others beside those of other rows. */
@@ -66,9 +71,13 @@ public final class PythonResults {
   }
 
   private static boolean makesSeries() {
+    return is(BY_SERIES); // without that setting Spark 4.0 always does
+  }
+
+  private static boolean is(String setting) {
     try {
-      return Boolean.parseBoolean(SQLConf.get().getConfString(BY_SERIES));
-    } catch (java.util.NoSuchElementException always) { // Spark 4.0 has no setting for it
+      return Boolean.parseBoolean(SQLConf.get().getConfString(setting));
+    } catch (java.util.NoSuchElementException none) {
       return true;
     }
   }
