@@ -268,8 +268,8 @@ def calls_python(trees: Iterable[Expression]) -> bool:
 
 def unversioned(trees: Iterable[Expression]) -> str:
     """The name of a Python function, called in expressions, that does not say which version it is; "" where all do. See functions.py."""
-    found = (call for call in calls_of(trees) if call.name == "PythonUDF" and '"unversioned"' in call.parameters)
-    return next((str(call.parameter("name")) for call in found if json.loads(call.parameters).get("unversioned")), "")
+    found = (json.loads(call.parameters) for call in calls_of(trees) if call.name == "PythonUDF")
+    return next((str(parameters["name"]) for parameters in found if parameters.get("unversioned")), "")
 
 
 def calls_others(trees: Iterable[Expression]) -> bool:

@@ -13,9 +13,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.machinery import ModuleSpec
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import islice
@@ -66,29 +64,24 @@ def homes_of(modules: set[str]) -> set[str]:
 @cache
 def home_of(module: str) -> str:
     """The package of a module; of one that stands alone, itself; "" of one that can be found nowhere, as of a notebook."""
-    spec = _spec_of(module)
+    try:
+        spec = find_spec(module)
+    except Exception:  # a finder may do anything
+        spec = None
     return "" if spec is None else spec.parent or module
 
 
-def _spec_of(name: str) -> ModuleSpec | None:
-    """Where a module would be found; None where it is not, or whoever looks raises an error."""
-    try:
-        return find_spec(name)
-    except Exception:  # a finder may do anything
-        return None
-
-
-def is_installed(module: ModuleType) -> bool:
+def _is_installed(module: ModuleType) -> bool:
     """Whether a module is of a package that was installed."""
     if file := _file(module):
-        return is_place_of_packages(file)
+        return _is_place_of_packages(file)
     if places := list(_attribute(module, "__path__") or ()):  # of a namespace, whose parts may lie anywhere
-        return all(is_place_of_packages(f"{place}/") for place in places)
+        return all(_is_place_of_packages(f"{place}/") for place in places)
     above = sys.modules.get(str(_attribute(module, "__name__")).rpartition(".")[0])  # which has made it
-    return isinstance(above, ModuleType) and is_installed(above)
+    return isinstance(above, ModuleType) and _is_installed(above)
 
 
-def is_place_of_packages(path: str) -> bool:
+def _is_place_of_packages(path: str) -> bool:
     """Whether a path is of something that was installed as packages are."""
     return path.startswith(_INSTALLED) or _FOR_PACKAGES.search(path) is not None
 
@@ -100,7 +93,7 @@ def is_of_python(module: ModuleType) -> bool:
 
 
 def _lies_in_library(file: str) -> bool:
-    return file.startswith(_OF_PYTHON) and not is_place_of_packages(file)
+    return file.startswith(_OF_PYTHON) and not _is_place_of_packages(file)
 
 
 def _module_of(value: object) -> str:
@@ -123,7 +116,7 @@ def counting(names: Iterable[str]) -> set[str]:
 def _referred(module: ModuleType) -> set[str]:
     """The modules that a module has or imports, and those whose functions and classes it has."""
     has = list(object.__getattribute__(module, "__dict__").values())
-    imported = _source(module).imported_by(_attribute(module, "__package__") or "")
+    imported = _imported(_source(module), _attribute(module, "__package__") or "")
     return {*map(_module_of, has), *map(_module_of, _inside(has)), *imported}
 
 
@@ -143,21 +136,7 @@ def _inside(values: Iterable[object]) -> list[object]:
     return found
 
 
-@dataclass(frozen=True)
-class _Source:
-    digest: str
-    text: bytes
-
-    @classmethod
-    def of(cls, text: bytes) -> _Source:
-        return cls(hashlib.sha256(text).hexdigest(), text)
-
-    def imported_by(self, package: str) -> frozenset[str]:
-        """The names of modules that it may import, as a module of a package."""
-        return _imported(self.text, package)
-
-
-def _source(module: ModuleType) -> _Source:
+def _source(module: ModuleType) -> bytes:
     """That of a module; of one in an archive, as long as that is the same."""
     path = Path(_file(module))
     if path.is_file():
@@ -178,16 +157,16 @@ def _state_of(path: Path) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=_MOST_SOURCES)
-def _of_file(path: str, modified: int, size: int) -> _Source:
-    return _Source.of(Path(path).read_bytes())
+def _of_file(path: str, modified: int, size: int) -> bytes:
+    return Path(path).read_bytes()
 
 
 @lru_cache(maxsize=_MOST_SOURCES)
-def _of_archive(loader: Any, name: str, modified: int, size: int) -> _Source:
+def _of_archive(loader: Any, name: str, modified: int, size: int) -> bytes:
     try:
-        return _Source.of((loader.get_source(name) or "").encode())
+        return (loader.get_source(name) or "").encode()
     except Exception:
-        return _Source.of(b"")
+        return b""
 
 
 def _attribute(module: ModuleType, name: str) -> Any:
@@ -203,7 +182,7 @@ def _counts(name: str, by: str) -> bool:
     module, package = sys.modules.get(name), name.partition(".")[0]
     if not isinstance(module, ModuleType) or package in _OTHERS or is_of_python(module):
         return False
-    return package == by.partition(".")[0] or not is_installed(module)
+    return package == by.partition(".")[0] or not _is_installed(module)
 
 
 def _parents(name: str) -> list[str]:

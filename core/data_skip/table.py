@@ -209,7 +209,7 @@ class Table:
         asked = dict(zip(indexes, fitted_ones, strict=True))
         report = self._index(state, snapshot, bindings, None, files_per_commit, progress, asked)
         report.seconds = time.perf_counter() - start  # with the sample of which parameters were chosen
-        if report.files_collected > min(FIRST, files_per_commit):  # by several commits
+        if report.files_collected > min(FIRST, files_per_commit):  # by several commits, perhaps
             self._tidy()
         return report
 

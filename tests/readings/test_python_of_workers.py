@@ -13,10 +13,10 @@ from data_skip.spark import workers
 from tests.support import Lake
 
 
-def python(folder: Path, first: str, last: str = "") -> Path:
+def python(folder: Path) -> Path:
     """A script that starts this Python."""
     script = folder / "python"
-    script.write_text(f'#!/bin/sh\n{first}\n{"" if last else "exec "}{sys.executable} "$@" {last}\n')
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     script.chmod(0o755)
     return script
 
@@ -25,7 +25,7 @@ def test_what_is_sent_is_found_before_all_else(lake: Lake, monkeypatch: pytest.M
     """Also where a Python of workers is asked whether it has data_skip, which may be what is sent."""
     context, asked = lake.spark.sparkContext, []
     monkeypatch.setattr(context, "_python_includes", ["first.zip", "second.zip"])
-    monkeypatch.setattr(context, "pythonExec", str(python(tmp_path, "")))
+    monkeypatch.setattr(context, "pythonExec", str(python(tmp_path)))
     run = workers.subprocess.run
     monkeypatch.setattr(workers.subprocess, "run", lambda *given, **named: asked.append(named["env"]) or run(*given, **named))
     assert workers.python_without_data_skip(lake.spark) is None
@@ -41,6 +41,6 @@ def test_where_a_python_of_workers_looks_for_data_skip(lake: Lake, tmp_path: Pat
     monkeypatch.chdir(tmp_path)
     run = workers.subprocess.run
     monkeypatch.setattr(workers.subprocess, "run", lambda *given, **named: asked.append(named["cwd"]) or run(*given, **named))
-    monkeypatch.setattr(context, "pythonExec", str(python(tmp_path, "")))
+    monkeypatch.setattr(context, "pythonExec", str(python(tmp_path)))
     workers.python_without_data_skip(lake.spark)
     assert asked == [folder]

@@ -86,49 +86,44 @@ def test_dates_by_arrow_of_times_with_offsets(lake: Lake) -> None:
                 lake.query(f"SELECT s FROM t WHERE day_of(s) = date'2020-01-0{day}'")
 
 
-def test_whole_numbers_by_arrow_beside_fractions(lake: Lake) -> None:
-    """One that is too large for its type is cut otherwise, in any version of Spark, unless a setting makes that an error."""
-    number = versioned(lambda s: None if s is None else float(s) if "." in s else int(s), 1)
-    lake.spark.udf.register("number_of", F.udf(number, "int", useArrow=True))
-    for s in ("2147483653", "1.5", "7"):
+def check_by_arrow(lake: Lake, function: object, type_: str, large: str, safely: str, wheres: list[str], indexed: str, why: str) -> None:
+    """Compares rows of queries that call f(s), by Arrow, for texts of numbers; and an index over it is refused."""
+    lake.spark.udf.register("f", F.udf(versioned(function, 1), type_, useArrow=True))  # type: ignore[arg-type]
+    for s in (large, "1.5", "7"):
         lake.file(s, {"s": [s]})
-    with settings_of(lake.spark, {**ONE_TASK, "spark.sql.execution.pandas.convertToArrowArraySafely": "false"}):
+    with settings_of(lake.spark, {**ONE_TASK, "spark.sql.execution.pandas.convertToArrowArraySafely": safely}):
         lake.index(ValueList("s"))
         lake.view()
-        for n in (-2147483643, -2147483648, 1):
-            lake.query(f"SELECT s FROM t WHERE number_of(s) = {n}")
-        with pytest.raises(DataSkipError, match="gives a int by Arrow"):
-            lake.table().create_index(ValueList("number_of(s)"))
+        for where in wheres:
+            lake.query(f"SELECT s FROM t WHERE {where}")
+        with pytest.raises(DataSkipError, match=why):
+            lake.table().create_index(ValueList(indexed))
+
+
+def number(s: str | None) -> float | None:
+    return None if s is None else float(s) if "." in s else int(s)
+
+
+TOO_LARGE = (-2147483643, -2147483648, 1)
+
+
+def test_whole_numbers_by_arrow_beside_fractions(lake: Lake) -> None:
+    """One that is too large for its type is cut otherwise, in any version of Spark, unless a setting makes that an error."""
+    check_by_arrow(lake, number, "int", "2147483653", "false", [f"f(s) = {n}" for n in TOO_LARGE], "f(s)", "gives a int by Arrow")
 
 
 @pytest.mark.parametrize("type_, field", [("array<int>", "get(f(s), 0)"), ("struct<a: int>", "f(s).a")])
 def test_whole_numbers_in_nested_results_by_arrow(lake: Lake, type_: str, field: str) -> None:
     """As those that are given by themselves: cut to the nearest number beside 1.5, to its lowest bits alone. In any version of Spark."""
-    number = versioned(lambda s: None if s is None else [float(s) if "." in s else int(s)], 1)
-    nested = number if type_.startswith("array") else versioned(lambda s: s and (float(s) if "." in s else int(s),), 1)
-    lake.spark.udf.register("f", F.udf(nested, type_, useArrow=True))
-    for s in ("2147483653", "1.5", "7"):
-        lake.file(s, {"s": [s]})
-    with settings_of(lake.spark, {**ONE_TASK, "spark.sql.execution.pandas.convertToArrowArraySafely": "false"}):
-        lake.index(ValueList("s"))
-        lake.view()
-        for n in (-2147483643, -2147483648, 1):
-            lake.query(f"SELECT s FROM t WHERE {field} = {n}")
-        with pytest.raises(DataSkipError, match="by Arrow, which is another one"):
-            lake.table().create_index(ValueList(field))
+    nested = (lambda s: s and [number(s)]) if type_.startswith("array") else (lambda s: s and (number(s),))
+    check_by_arrow(
+        lake, nested, type_, "2147483653", "false", [f"{field} = {n}" for n in TOO_LARGE], field, "by Arrow, which is another one"
+    )
 
 
 def test_floats_by_arrow_that_are_errors_alone(lake: Lake) -> None:
     """A whole number of more bits than a float has is one beside 1.5, where all are made a Series of floats first."""
-    lake.spark.udf.register("float_of", F.udf(versioned(lambda s: s and (float(s) if "." in s else int(s)), 1), "float", useArrow=True))
-    for s in ("16777217", "1.5", "7"):
-        lake.file(s, {"s": [s]})
-    with settings_of(lake.spark, {**ONE_TASK, "spark.sql.execution.pandas.convertToArrowArraySafely": "true"}):
-        lake.index(ValueList("s"))
-        lake.view()
-        lake.query("SELECT s FROM t WHERE float_of(s) = 16777216")
-        with pytest.raises(DataSkipError, match="by Arrow, which is another one"):
-            lake.table().create_index(ValueList("float_of(s)"))
+    check_by_arrow(lake, number, "float", "16777217", "true", ["f(s) = 16777216"], "f(s)", "by Arrow, which is another one")
 
 
 def test_pandas_of_a_users_type(lake: Lake) -> None:

@@ -67,9 +67,10 @@ def index_files(
         before = target
         chunks = Chunks(wanted, files_per_commit, [binding.record_type for binding in bindings])
         try:
-            target = _index_some(target, state, listing, keys, chunks, bindings, report)
-            while chunks.are_more:
+            more = True
+            while more:
                 target = _index_some(target, state, listing, keys, chunks, bindings, report)
+                more = chunks.are_more
         finally:  # also of what was committed before it was stopped
             _agree_or_tell(target, state, bindings, report, wrote=target is not before)
     report.seconds = time.perf_counter() - start

@@ -89,8 +89,7 @@ class _Naming(pickle.Unpickler):
 
 def _named_by(kind: type) -> set[str]:
     """The modules, that are not installed, which a class names that crosses as it is."""
-    names = names_of(cloudpickle.dumps(kind))
-    return counting({*names.modules, *names.imported, *map(".".join, names.taken)}) - {kind.__module__}
+    return counting(names_of(cloudpickle.dumps(kind))) - {kind.__module__}
 
 
 def _crosses_by_name(kind: type) -> bool:

@@ -48,8 +48,7 @@ class Scan:
     def description(self) -> dict[str, Any]:
         """format, options, schema, predicate, runtime_filters, reads, notes, and what is set of it: see SkippingFileIndex.java."""
         text = self._told.get("description") or self.java.description()
-        found: dict[str, Any] = json.loads(text)
-        return found
+        return dict(json.loads(text))
 
     @cached_property
     def format(self) -> str:

@@ -7,25 +7,19 @@ import io
 import pickle
 from collections.abc import Iterator
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyspark.cloudpickle import cloudpickle
 
 
-class Names(NamedTuple):
-    """What a pickle names."""
+def names_of(pickled: bytes) -> set[str]:
+    """The names of modules, and of what may be some, that a pickle of cloudpickle names, or that code which it holds imports as it runs.
 
-    modules: frozenset[str]
-    imported: frozenset[str]  # the modules that code, which the pickle holds, imports as it runs; "." before one of its own package
-    taken: frozenset[tuple[str, str]]  # of a module something that is a module as well, perhaps
-
-
-def names_of(pickled: bytes) -> Names:
-    """What is named by a pickle of cloudpickle. Any error for what is none."""
+    "." stands before one of the code's own package. Any error for what is no such pickle.
+    """
     reading = _Reading(pickled)
     reading.load()
-    taken = frozenset(found for code in reading.codes for found in _imported(code))
-    return Names(frozenset(reading.modules), frozenset(module for module, _ in taken), taken)
+    return reading.modules.union(*map(_imported, reading.codes))
 
 
 class _Any(type):
@@ -68,8 +62,8 @@ class _Reading(pickle.Unpickler):
         return self.codes[-1]
 
 
-def _imported(code: CodeType) -> Iterator[tuple[str, str]]:
-    """The modules that code imports, each with what is taken of it by `from a import b`, or ""."""
+def _imported(code: CodeType) -> Iterator[str]:
+    """The modules that code imports, and what is taken of them by `from a import b`, as a.b."""
     before: tuple[Any, Any] = (0, None)  # the two steps before say how many packages above it is, and what is taken of it
     name, takes = "", False
     for step in dis.get_instructions(code):
@@ -77,7 +71,7 @@ def _imported(code: CodeType) -> Iterator[tuple[str, str]]:
             continue
         if step.opname == "IMPORT_NAME":
             name, takes = f"{'.' if before[0] else ''}{step.argval}", before[1] is not None
-            yield name, ""
+            yield name
         elif step.opname == "IMPORT_FROM" and takes:  # `import a.b as c` takes b of a
-            yield name, step.argval
+            yield f"{name}.{step.argval}"
         before = (before[1], step.argval)

@@ -39,9 +39,14 @@ public final class PythonResults {
     return type instanceof IntegralType ? !is(SAFELY) : !(type instanceof DoubleType || type instanceof DateType);
   }
 
-  /** Whether an expression calls a function whose arguments, or results, may be others beside those of other rows. */
+  /** Whether the arguments of a function, or its results, may be others beside those of other rows. */
+  public static boolean dependOnOthers(PythonUDF function) {
+    return changeBesideOthers(function) || isGivenOthers(function);
+  }
+
+  /** Whether an expression calls a function of which that is so. */
   public static boolean dependOnOthers(Expression expression) {
-    if (expression instanceof PythonUDF && (changeBesideOthers((PythonUDF) expression) || isGivenOthers((PythonUDF) expression))) return true;
+    if (expression instanceof PythonUDF && dependOnOthers((PythonUDF) expression)) return true;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (dependOnOthers((Expression) children.next())) return true;
     return false;

@@ -114,7 +114,7 @@ public final class PythonBatches {
     boolean function = expression instanceof PythonUDF;
     Integer kind = function ? new Integer(((PythonUDF) expression).evalType()) : null;
     if (function && !VECTORISED.contains(kind) && kind.intValue() != PythonResults.ROW_AT_A_TIME) return false;
-    if (function && PythonResults.dependOnOthers(expression)) return false;
+    if (function && PythonResults.dependOnOthers((PythonUDF) expression)) return false;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
       Expression child = (Expression) children.next();
