@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from data_skip.building.binding import Binding
 from data_skip.building.chunks import FIRST
+from data_skip.building.generations import Generations
 from data_skip.building.index_report import Ensured, IndexReport
 from data_skip.building.indexing import index_files
 from data_skip.building.one_pass import Target
@@ -50,11 +50,12 @@ from data_skip.planning.pictured import boxes
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm, refuse_stopped, session_alone
 from data_skip.spark.settings import disabled
-from data_skip.store import FileKey, Places, Snapshot, StoreError
+from data_skip.store import Places, Snapshot, StoreError
 from data_skip.store.delta import KEPT_HOURS, Order
 from data_skip.store.history import Step
 from data_skip.store.layout import NotDeletedError
 from data_skip.store.row_groups import field_type, has_ends
+from data_skip.store.versions import KEYS_SCHEMA
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -375,22 +376,23 @@ class Table:
         state: TableState,
         snapshot: Snapshot | None,
         bindings: list[Binding],
-        current: set[FileKey] | None,
+        current: pa.Table | None,
         files_per_commit: int,
         progress: bool | None,
         asked: Mapping[Index, Index] | None = None,
     ) -> IndexReport:
         """current: the files that need no records; None for new indexes. asked: of these, for which each was chosen."""
-        known = snapshot.generation_of() if snapshot else {}
         as_of, lists = (snapshot.said, snapshot.is_listing) if snapshot else (None, False)
 
         def refuse(last: Snapshot) -> None:
             self._existing(last).refuse_chosen(asked or {})
 
+        known = Generations.of(snapshot)
         target = Target(self.name, self._store, self._jvm, current is None, known, as_of, lists, self._files_below, refuse)
-        return index_files(target, state, bindings, current or set(), files_per_commit, progress)
+        fresh = KEYS_SCHEMA.empty_table() if current is None else current
+        return index_files(target, state, bindings, fresh, files_per_commit, progress)
 
-    def _files_below(self, asked: AbstractSet[FileKey]) -> set[FileKey]:
+    def _files_below(self, asked: pa.Table) -> Mask:
         return files_below(self._spark, self._jvm, self.root, asked)
 
     def _existing(self, snapshot: Snapshot | None) -> Existing:

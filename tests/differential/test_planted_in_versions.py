@@ -84,11 +84,13 @@ def test_a_bug_in_telling_versions_apart_is_noticed(
         assert "a.parquet" not in kept(wrong, "i > 50"), "the bug is not noticed"
 
 
-@pytest.mark.parametrize("bug", [None, ("now - _tick(key) <= key.modification_time <= now + _HOUR", "False")], ids=["right", "wrong"])
+@pytest.mark.parametrize(
+    "bug", [None, ("return recent & (coarse | (now - _TICK <= times))", "return recent & False")], ids=["right", "wrong"]
+)
 def test_indexing_a_file_that_may_change_unseen_is_noticed(bug: tuple[str, str] | None, lake: Lake) -> None:
     path = lake.file("a.parquet", OLD)
     aged(path, -60)  # dated so that it may be written again and look the same
-    with planted("data_skip.building.indexing", *bug) if bug else nullcontext():
+    with planted("data_skip.building.recent", *bug) if bug else nullcontext():
         lake.table().create_index(MinMax("i"))
     other_version(path, NEW)
     plan = kept_files(lake.skipping, lake.spark.read.parquet(str(lake.folder)), "i > 50")

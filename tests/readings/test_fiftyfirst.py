@@ -17,8 +17,9 @@ from deltalake.exceptions import CommitFailedError
 
 import data_skip.table as table_module
 from data_skip import DataSkipError, DataSkipWarning, MetricDistance, MinMax, Prefix, Table, ValueList, versioned
-from data_skip.building import indexing
+from data_skip.building import indexing, recent
 from data_skip.store import DeltaStore, FileKey, StoreError, ages, delta
+from data_skip.store.layout import keys_of
 from tests.support import Lake
 from tests.test_store import READER, column, key, known, records
 
@@ -241,10 +242,10 @@ def test_nothing_is_left_of_an_index_that_is_deleted_while_it_is_written(
 def test_clocks_that_are_hours_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of a store whose clock tells seconds, and is that of another zone, may be written again in the second of its listing."""
     slept: list[float] = []
-    monkeypatch.setattr(indexing, "sleep", slept.append)
+    monkeypatch.setattr(recent, "sleep", slept.append)
     now = time.time() * 1000
     for hours in (2, -14):
-        indexing._let_clocks_pass([FileKey("a", 1, int(now - hours * 3_600_000) // 1000 * 1000)], now)
+        recent.let_clocks_pass(keys_of([FileKey("s3://a", 1, int(now - hours * 3_600_000) // 1000 * 1000)]), now)
     assert slept == [1.0, 1.0]
 
 

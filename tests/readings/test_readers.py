@@ -11,9 +11,10 @@ from pyspark.sql.types import StructType
 
 import data_skip
 from data_skip import DataSkipError, MinMax, ScanReport, ValueList
-from data_skip.building import indexing
+from data_skip.building import recent
 from data_skip.store import FileKey
 from data_skip.store.definition import Definition
+from data_skip.store.layout import keys_of
 from data_skip.store.reader import difference
 from data_skip.store.settings import OF_ALL, OF_EXPRESSIONS, OF_FORMATS, SQL, WITHOUT_EFFECT, matches_any, matters, unclassified
 from tests.support import Lake, aged, settings_of
@@ -252,12 +253,14 @@ def test_a_data_column_called_metadata(lake: Lake) -> None:
 
 def test_the_clock_of_a_store_need_not_be_the_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(indexing, "sleep", waited.append)
+    monkeypatch.setattr(recent, "sleep", waited.append)
     now = time.time() * 1000
-    indexing._let_clocks_pass([FileKey("a", 1, int(now - 86_400_000))], now)
+    recent.let_clocks_pass(keys_of([FileKey("s3://a", 1, int(now - 86_400_000))]), now)
     assert waited == []
-    indexing._let_clocks_pass([FileKey("a", 1, int(now - 5_000) // 1000 * 1000)], now)  # of a clock five seconds behind, in seconds
-    indexing._let_clocks_pass([FileKey("a", 1, int(now - 5_000) // 1000 * 1000 + 1)], now)
+    recent.let_clocks_pass(
+        keys_of([FileKey("s3://a", 1, int(now - 5_000) // 1000 * 1000)]), now
+    )  # of a clock five seconds behind, in seconds
+    recent.let_clocks_pass(keys_of([FileKey("s3://a", 1, int(now - 5_000) // 1000 * 1000 + 1)]), now)
     assert waited == [1.0, 0.01]
 
 

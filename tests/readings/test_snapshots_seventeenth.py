@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,12 +16,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from data_skip import DataSkipError, MinMax, ValueList
-from data_skip.building.generations import changes
+from data_skip.building.generations import Generations
 from data_skip.building.index_report import IndexReport
 from data_skip.planning import bounded
 from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
 from data_skip.store import FileKey, delta
+from data_skip.store.layout import keys_of
 from tests.readings.test_snapshots_fourteenth import lines, refreshed_after_the_first_scan, same
 from tests.support import Lake, settings_of
 
@@ -234,12 +236,13 @@ def test_files_that_are_asked_for_at_once(lake: Lake) -> None:
 
 def test_a_file_that_is_back_again_and_again() -> None:
     file = FileKey("a", 1, 1)
-    known: dict[FileKey, int] = {}
+    known = Generations.of(None)
     for generation in range(6):
-        listed = {file} if generation % 2 == 0 else set()
-        assert changes(known, listed, lambda _, listed=listed: listed) == {file: generation}
-        known[file] = generation
-        assert changes(known, listed, lambda _, listed=listed: listed) == {}
+        listed = keys_of([file] if generation % 2 == 0 else [])
+        changes = known.changes(listed, lambda gone: np.zeros(len(gone), dtype=bool))
+        assert (changes.keys.to_pylist(), changes.numbers.tolist()) == ([file._asdict()], [generation])
+        known = known.changed_by(changes)
+        assert len(known.changes(listed, lambda gone: np.zeros(len(gone), dtype=bool))) == 0
 
 
 @pytest.mark.parametrize("run", [lambda frame: frame.rdd.count(), lambda frame: len(frame.collect())])

@@ -20,12 +20,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from data_skip import MinMax, ValueList, table
-from data_skip.building import indexing
+from data_skip.building import recent
 from data_skip.clause import Field
 from data_skip.planning.deadline import Deadline
 from data_skip.planning.in_parts import part_by_part
 from data_skip.store import DeltaStore, FileKey, StoreError, keys_file, parts, paths, snapshot
 from data_skip.store.keys_file import KeysFile
+from data_skip.store.layout import keys_of
 from data_skip.store.row_groups import RowGroups
 from tests.support import Lake
 from tests.test_added import append, content, files, read
@@ -37,12 +38,28 @@ __all__ = ["store"]
 def test_folders_on_file_systems_whose_clocks_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that tells no more than seconds beside one that tells more: a file there may be written again in the second of its time."""
     slept: list[float] = []
-    monkeypatch.setattr(indexing, "sleep", slept.append)
+    monkeypatch.setattr(recent, "sleep", slept.append)
     now = time.time() // 1000 * 1000 * 1000 + 500
-    coarse, fine = FileKey("p=1/a", 1, int(now - 500)), FileKey("p=2/a", 1, int(now - 99))
-    assert indexing._too_recent_files([coarse, fine, None], now) == {coarse}
-    indexing._let_clocks_pass([coarse, fine], now)
+    files = keys_of([FileKey("s3://p=1/a", 1, int(now - 500)), FileKey("s3://p=2/a", 1, int(now - 99))])
+    assert recent.too_recent(files, now).tolist() == [True, False]
+    recent.let_clocks_pass(files, now)
     assert slept == [1.0]
+
+
+def test_a_time_of_whole_seconds_by_a_clock_that_tells_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file in a thousand that is written has such a time; a local file system tells what comes after the milliseconds."""
+    slept: list[float] = []
+    monkeypatch.setattr(recent, "sleep", slept.append)
+    second = time.time_ns() // 1_000_000_000 * 1_000_000_000
+    for name, moment in {"fine": second + 12_345, "coarse": second}.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, ns=(moment, moment))
+    fine, coarse = (keys_of([FileKey(f"file:{tmp_path}/{name}", 0, second // 1_000_000)]) for name in ("fine", "coarse"))
+    now = second / 1_000_000 + 500
+    assert [recent.too_recent(one, now).tolist() for one in (fine, coarse)] == [[False], [True]]
+    for one in (fine, coarse):
+        recent.let_clocks_pass(one, now)
+    assert slept == [0.01, 1.0]
 
 
 def test_paths_are_looked_through_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from data_skip.planning.callback import _last_snapshot
 from data_skip.planning.catalog import places_of
 from data_skip.store import DeltaStore, StoreError, opened
 from data_skip.store.delta import rows_of
+from data_skip.store.layout import keys_of
 from tests.support import Lake
 from tests.test_store import column, key, records
 
@@ -38,7 +39,7 @@ def test_an_index_of_an_earlier_time_is_not_taken_for_one_that_cannot_be_read(tm
     with pytest.raises(StoreError, match="cannot be read"):
         found.snapshot()
     with pytest.raises(StoreError, match="cannot be read"):
-        found.append_as_of(lambda _: rows_of([key("c")], [1], {column("x"): records(1)}))
+        found.append_as_of(lambda _: rows_of(keys_of([key("c")]), [1], {column("x"): records(1)}))
     assert files(earlier) == {"a"}
     damage.unlink()
     assert files(found) == {"a", "b"}

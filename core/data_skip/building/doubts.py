@@ -7,7 +7,7 @@ of which a file has none of them for NULL. Who has such a doubt is not indexed, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_
 from typing import Any
@@ -132,11 +132,13 @@ def _holds(value: Values, type_: DataType) -> Values:
     return value.isNotNull()
 
 
-def forget_lacking(found: Mapping[int, Collected], doubtful: Mapping[int, Binding], paths: Sequence[str], schema: StructType) -> None:
+def forget_lacking(
+    found: Mapping[int, Collected], doubtful: Mapping[int, Binding], path_of: Callable[[int], str], schema: StructType
+) -> None:
     """Forgets the records of the `doubtful` indexes, by their places, of files that may lack a field: no row and no footer shows it."""
     for number, file in found.items():
         unheld = [i for bit, i in enumerate(doubtful) if not file.held >> bit & 1]
-        stored = _stored(paths[number], doubtful[unheld[0]].definition.reader) if unheld else None
+        stored = _stored(path_of(number), doubtful[unheld[0]].definition.reader) if unheld else None
         for i in unheld:
             if stored is None or not _has_columns(stored, _columns_by_field(doubtful[i]), schema):
                 file.records[i] = None

@@ -2,21 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from data_skip.store import FileKey
+import numpy as np
+import pyarrow as pa
 
-Below = Callable[[AbstractSet[FileKey]], AbstractSet[FileKey]]
+from data_skip.clause import Mask
+from data_skip.store import Snapshot
+from data_skip.store.versions import KEYS_SCHEMA, Places, places_in
+
+Below = Callable[[pa.Table], Mask]
 
 
-def changes(known: Mapping[FileKey, int], listed: AbstractSet[FileKey], below: Below) -> dict[FileKey, int]:
-    """The generation (see store/delta.py) of each file version that is new, is gone, or is back.
+@dataclass(frozen=True)
+class Generations:
+    """Some file versions, each once, and the generation (see store/delta.py) of each."""
 
-    known: the generation of each that the index has. below: which of those that seem gone lie below the table's root, and perhaps others:
-    a table that is read in part, as with `pathGlobFilter`, lists fewer. It lists all, and is asked only where some seem gone.
-    """
-    there = {file: known.get(file, -1) + 1 for file in listed if known.get(file, 1) % 2}
-    missing = {file for file, generation in known.items() if generation % 2 == 0} - listed
-    gone = missing - below(missing) if missing else missing
-    return there | {file: known[file] + 1 for file in gone}
+    keys: pa.Table  # as of versions.KEYS
+    numbers: Places
+
+    @classmethod
+    def of(cls, snapshot: Snapshot | None) -> Generations:
+        """Those of a version of an index; none where there is no index."""
+        if snapshot is None:
+            return cls(KEYS_SCHEMA.empty_table(), np.empty(0, dtype=np.int64))
+        return cls(snapshot.keys, snapshot.generations)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def of_each(self, keys: pa.Table) -> Places:
+        """The generation of each of some file versions; 0 of one that is not known."""
+        at = places_in(self.keys, keys)
+        return np.where(at < 0, 0, np.append(self.numbers, 0)[at])
+
+    def changes(self, listed: pa.Table, below: Below) -> Generations:
+        """The generation of each file version that is new, is gone, or is back.
+
+        listed: those that are there, each once. below: which of those that seem gone lie below the table's root, and are there: a table
+        that is read in part, as with `pathGlobFilter`, lists fewer. It lists all, and is asked only where some seem gone.
+        """
+        at = places_in(self.keys, listed)
+        numbers = np.where(at < 0, -1, np.append(self.numbers, -1)[at])
+        come = numbers % 2 == 1  # as are those that are not known
+        gone = self.numbers % 2 == 0
+        gone[at[at >= 0]] = False
+        missing = np.flatnonzero(gone)
+        if len(missing):
+            missing = missing[~below(self.keys.take(pa.array(missing)))]
+        keys = [listed.filter(pa.array(come)), self.keys.take(pa.array(missing))]
+        return Generations(_together(keys), np.concatenate([numbers[come], self.numbers[missing]]) + 1)
+
+    def changed_by(self, changes: Generations) -> Generations:
+        """These, but for some that are other ones, or new."""
+        at = places_in(self.keys, changes.keys)
+        numbers, new = self.numbers.copy(), at < 0
+        numbers[at[~new]] = changes.numbers[~new]
+        return Generations(_together([self.keys, changes.keys.filter(pa.array(new))]), np.concatenate([numbers, changes.numbers[new]]))
+
+    def but_of(self, keys: pa.Table) -> Generations:
+        """These without those of some file versions."""
+        others = places_in(keys, self.keys) < 0
+        return Generations(self.keys.filter(pa.array(others)), self.numbers[others])
+
+    def and_of(self, more: Generations) -> Generations:
+        """These, and then others."""
+        return Generations(_together([self.keys, more.keys]), np.concatenate([self.numbers, more.numbers]))
+
+
+def _together(keys: list[pa.Table]) -> pa.Table:
+    return pa.concat_tables([table.cast(_WIDE) for table in keys])
+
+
+_WIDE = pa.schema([field.with_type(pa.large_string()) if field.name == "path" else field for field in KEYS_SCHEMA])

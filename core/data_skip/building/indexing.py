@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from time import sleep
 from typing import Any
 
 import numpy as np
@@ -16,34 +14,31 @@ from pyspark.sql import DataFrame
 from data_skip.building.binding import Binding
 from data_skip.building.chunks import Chunks
 from data_skip.building.collect import Collected
-from data_skip.building.doubts import times_of_text
-from data_skip.building.generations import changes
+from data_skip.building.generations import Generations
 from data_skip.building.index_report import IndexReport
 from data_skip.building.one_pass import Target, collect_files
 from data_skip.building.progress import progress_bar
+from data_skip.building.recent import let_clocks_pass, too_recent
+from data_skip.building.rows import bytes_of_records, rows
 from data_skip.building.source import TableState
 from data_skip.clause import Mask
 from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
-from data_skip.index import Index, Record
+from data_skip.index import Index
 from data_skip.sample import Sample, spread
 from data_skip.spark.errors import not_understood
 from data_skip.spark.jvm import Jvm
-from data_skip.store import FileKey, Snapshot
-from data_skip.store.delta import rows_of
-from data_skip.store.layout import BASE, definition_field
+from data_skip.store import Snapshot
+from data_skip.store.versions import KEYS_SCHEMA, places_in
 
-_HOUR = 3_600_000
-_ZONES = 15 * _HOUR  # by which clocks may be apart that mean to be right
 _TRIES = 20
-_CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # what pyarrow raises for values that are not of a type
 
 
 def index_files(
     target: Target,
     state: TableState,
     bindings: Sequence[Binding],
-    current: set[FileKey],
+    current: pa.Table,
     files_per_commit: int,
     progress: bool | None = None,
 ) -> IndexReport:
@@ -56,13 +51,18 @@ def index_files(
     report = IndexReport(target.name, [str(binding.index) for binding in bindings])
     now = time.time() * 1000
     listing, keys = state.list()
-    if keys and all(key is None for key in keys):
+    below = keys["path"].is_valid().to_numpy()
+    if len(keys) and not below.any():
         raise DataSkipError(f"no file of {target.name} lies below {state.root}: an index belongs to a folder; give that of the files")
-    too_recent = _too_recent_files(keys, now)
-    wanted = _wanted(keys, current | too_recent)
-    _let_clocks_pass([key for key, chosen in zip(keys, wanted, strict=True) if key is not None and chosen], now)
-    report.files_current = sum(key in current for key in keys)
-    report.files_too_recent = len(too_recent - current)
+    is_current = places_in(current, keys) >= 0
+    once = below & ~is_current  # two partitions may have the same location
+    places = np.flatnonzero(once)
+    once[places] = _are_first(keys.take(pa.array(places)))
+    recent = once & too_recent(listing.files, now)
+    wanted = once & ~recent
+    let_clocks_pass(listing.files.filter(pa.array(wanted)), now)
+    report.files_current = int(is_current.sum())
+    report.files_too_recent = int(recent.sum())
     with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
         before = target
         chunks = Chunks(wanted, files_per_commit, [binding.record_type for binding in bindings])
@@ -81,7 +81,7 @@ def _index_some(
     target: Target,
     state: TableState,
     listing: Listing,
-    keys: Sequence[FileKey | None],
+    keys: pa.Table,
     chunks: Chunks,
     bindings: Sequence[Binding],
     report: IndexReport,
@@ -95,8 +95,8 @@ def _index_some(
     to_come = chunks.are_more
     unreadable: dict[int, str] = {}
     found = collect_files(target, state, listing, wanted, bindings, report, unreadable, to_come)
-    listed = set() if wanted.any() else {key for key in keys if key is not None} | state.beside()
-    if not (wanted.any() or target.new or changes(target.known, listed, target.below)) and target.lists:
+    listed = KEYS_SCHEMA.empty_table() if wanted.any() else state.all_of(keys)
+    if not (wanted.any() or target.new or len(target.known.changes(listed, target.below))) and target.lists:
         return target
     written: list[_Written] = []
 
@@ -106,34 +106,37 @@ def _index_some(
         if last is not None:
             target.refuse(last)
         as_read = target.knows(last)
-        known = target.known if as_read else last.generation_of() if last is not None else {}
+        known = target.known if as_read else Generations.of(last)
         after = listed if as_read and not wanted.any() else state.list_again()
-        if wanted.any() and not after:
+        if wanted.any() and not len(after):
             raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
-        unchanged = [(key, i) for i, key in enumerate(keys) if wanted[i] and key is not None and key in after]
-        chosen = [(key, i) for key, i in unchanged if i not in unreadable]
-        if to_come and not chosen and not report.files_collected:
-            written.append(_Written({}, known, len(unchanged), None))
+        places = np.flatnonzero(wanted)
+        places = places[places_in(after, keys.take(pa.array(places))) >= 0]
+        unchanged = len(places)
+        chosen = [i for i in places.tolist() if i not in unreadable]
+        files = [found.get(i) or Collected(records=[None] * len(bindings)) for i in chosen]
+        changes = known.changes(after, target.below)
+        nothing_to_say = not (files or len(changes) or target.new or not (last and last.is_listing))
+        if nothing_to_say or (to_come and not chosen and not report.files_collected):
+            written.append(_Written([], known, unchanged, None))
             return None
-        rows = {key: found.get(i, Collected(records=[None] * len(bindings))) for key, i in chosen}
-        generations = {key: known.get(key, 0) for key in rows} | changes(known, after, target.below)
-        if not (generations or target.new or not (last and last.is_listing)):
-            written.append(_Written({}, known, len(unchanged), None))
-            return None
+        collected = keys.take(pa.array(chosen, pa.int64()))
+        now_known = known.changed_by(changes)
+        said = Generations(collected, now_known.of_each(collected)).and_of(changes.but_of(collected))
         as_of = (1, "") if last is None else (last.version + 1, last.said[1])  # in the first case nobody knows of which table
-        table = _rows(rows, generations, bindings, report)
-        written.append(_Written(rows, {**known, **generations}, len(unchanged), as_of, _bytes_of_records(table)))
+        table = rows(files, said, bindings, report)
+        written.append(_Written(files, now_known.changed_by(said), unchanged, as_of, bytes_of_records(table)))
         return table
 
     target.store.append_as_of(rows_on, target.new)
     (done,) = written
-    chunks.held(len(done.rows), done.bytes)
-    report.files_unreadable += done.unchanged - len(done.rows)
+    chunks.held(len(done.files), done.bytes)
+    report.files_unreadable += done.unchanged - len(done.files)
     report.files_too_recent += int(wanted.sum()) - done.unchanged
-    report.files_refused += sum(file.refused for file in done.rows.values())
-    report.files_undated += sum(file.undated for file in done.rows.values())
-    report.files_collected += len(done.rows)
-    report.rows += sum(file.rows for file in done.rows.values())
+    report.files_refused += sum(file.refused for file in done.files)
+    report.files_undated += sum(file.undated for file in done.files)
+    report.files_collected += len(done.files)
+    report.rows += sum(file.rows for file in done.files)
     if done.as_of is None:
         return target
     return replace(target, new=False, lists=True, as_of=done.as_of, known=done.known)
@@ -141,13 +144,13 @@ def _index_some(
 
 @dataclass(frozen=True)
 class _Written:
-    """What one commit said: its rows, what is known from then on of all files, and how many of those that were read have not changed.
+    """What one commit said: what was found of files, what is known from then on of all, and how many of those read have not changed.
 
     as_of: its own version, as of Target; None where there was nothing to say. bytes: of the records.
     """
 
-    rows: Mapping[FileKey, Collected]
-    known: Mapping[FileKey, int]
+    files: Sequence[Collected]
+    known: Generations
     unchanged: int
     as_of: tuple[Any, ...] | None
     bytes: int = 0
@@ -174,10 +177,13 @@ def _agree(target: Target, state: TableState, bindings: Sequence[Binding], wrote
     def rows_on(last: Snapshot | None) -> pa.Table | None:
         said.clear()
         if last and last.definitions:  # if of other indexes, which are not brought up to date by this, it is refused where anything changed
-            said.update(changes(last.generation_of(), state.list_again(), target.below))
-        return _rows({}, said, bindings, IndexReport(target.name, [])) if said else None
+            changes = Generations.of(last).changes(state.list_again(), target.below)
+            if len(changes):
+                said.append(changes)
+                return rows([], changes, bindings, IndexReport(target.name, []))
+        return None
 
-    said: dict[FileKey, int] = {}
+    said: list[Generations] = []
     for _ in range(_TRIES):
         last = target.store.snapshot()
         if last is None or (not wrote and target.knows(last)):
@@ -209,101 +215,7 @@ def fitted(index: Index, sample: Sample) -> Index:
         raise DataSkipError(f"{index} cannot choose its open parameters from a sample of the table: {why}; give them") from error
 
 
-def _wanted(keys: Sequence[FileKey | None], known: set[FileKey]) -> Mask:
-    """Which files of a listing are to be collected: each once, though two partitions may have the same location."""
-    seen: set[FileKey | None] = {None, *known}
-    wanted = np.zeros(len(keys), dtype=bool)
-    for i, key in enumerate(keys):
-        wanted[i] = key not in seen
-        seen.add(key)
-    return wanted
-
-
-def _let_clocks_pass(keys: Sequence[FileKey], now: float) -> None:
-    """Waits until no listed file can be written again within the tick of its modification time, by whatever clock that was taken.
-
-    The clock of a store may be another than the driver's, by a zone even, so `_too_recent_files` may be wrong about files of this day. But
-    they were listed, so their time has come: after one tick of any clock, whoever writes them again gives them another. Stores that tell
-    no more than seconds and are asked by HTTP refuse clocks that are farther apart than minutes.
-    """
-    ticks = {_tick(key) for key in keys if abs(now - key.modification_time) <= _ZONES}
-    if ticks:
-        sleep(max(ticks) / 1000)
-
-
-def _tick(key: FileKey) -> int:
-    """Of the clock that gave a file its modification time, in milliseconds: a second, perhaps, where that is a whole second.
-
-    Of each file by itself: folders of a table may lie on several file systems, as where old ones are mounted from elsewhere.
-    """
-    return 1000 if key.modification_time % 1000 == 0 else 10
-
-
-def _too_recent_files(keys: Sequence[FileKey | None], now: float) -> set[FileKey]:
-    """Files that may be written again within the same tick of the clock, and then look the same.
-
-    A time far in the future is no sign of youth.
-    """
-    return {key for key in keys if key is not None and now - _tick(key) <= key.modification_time <= now + _HOUR}
-
-
-def _rows(
-    rows: Mapping[FileKey, Collected],
-    generations: Mapping[FileKey, int],
-    bindings: Sequence[Binding],
-    report: IndexReport,
-) -> pa.Table:
-    """What one commit holds: all records, and the generation of each file version that changed.
-
-    An unknown record is one whose fields are all null: it says that the file need not be collected again.
-
-    Without a record, it is collected again by the next refresh.
-    """
-    files = [rows.get(key) for key in generations]
-    columns = {}
-    for i, binding in enumerate(bindings):
-        index, type_ = binding.index, binding.record_type
-        dated = bool(times_of_text(binding))
-        records = [None if file is None or (dated and file.undated) else _record(file, i) for file in files]
-        column, why = as_column(records, type_)
-        if why:
-            report.unknown.setdefault(str(index), why)
-        columns[definition_field(index.column, type_, binding.definition)] = column
-    counts = [None if file is None or file.unsteady else file.rows for file in files]
-    collected = [file is not None for file in files]
-    return rows_of([*generations], counts, columns, [*generations.values()], collected)
-
-
-def _bytes_of_records(table: pa.Table) -> int:
-    """Without those that only fill up the columns, of files that were not collected."""
-    return int(table.filter(table["collected"]).select([name for name in table.column_names if name not in BASE.names]).nbytes)
-
-
-def _record(file: Collected, index: int) -> Record:
-    """What is kept of a file that was collected."""
-    record = file.records[index]
-    return {} if file.refused or record is None else record
-
-
-def as_column(records: Sequence[Record | None], type_: pa.DataType) -> tuple[pa.Array, str]:
-    """The records of an index as one column, those that do not fit their own fields as unknown ones; and why, "" where all fit."""
-    try:
-        return pa.array(records, type_), _misnamed(records, {field.name for field in type_})
-    except _CONVERSION_ERRORS:
-        fitting: list[Record | None] = []
-        why = ""
-        for record in records:
-            try:
-                fitting.append(pa.array([record], type_)[0].as_py())
-            except _CONVERSION_ERRORS as error:
-                why = why or f"a record does not fit its fields: {error}"
-                fitting.append({})
-        return pa.array(fitting, type_), why
-
-
-def _misnamed(records: Iterable[Record | None], fields: AbstractSet[str]) -> str:
-    """What records hold that is no field, where they lack fields; "" where there is none."""
-    for record in records:
-        if record and not fields >= record.keys() and not record.keys() >= fields:
-            return f"a record has {', '.join(map(repr, sorted(record.keys() - fields)))}, and its fields are {', '.join(sorted(fields))}"
-    return ""
+def _are_first(keys: pa.Table) -> Mask:
+    """Which of some files are the first of their version."""
+    first = places_in(keys, keys) == np.arange(len(keys))
+    return first

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from data_skip.building import direct
@@ -17,7 +18,7 @@ from data_skip.building.collect import COUNT, FILE, TOLD, Collected, collect, ex
 from data_skip.building.direct_values import column_of, values_told
 from data_skip.building.doubts import fields_held, forget_lacking, undated
 from data_skip.building.file_records import Wanted
-from data_skip.building.generations import Below
+from data_skip.building.generations import Below, Generations
 from data_skip.building.grouped import Pass, grouped, passes
 from data_skip.building.index_report import IndexReport
 from data_skip.building.lifting import Part, lift
@@ -31,7 +32,7 @@ from data_skip.index import Index
 from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled, is_of_workers
 from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import smallest_part
-from data_skip.store import FileKey, Places, Snapshot
+from data_skip.store import Places, Snapshot
 from data_skip.store.reader import WITH_MALFORMED, header_may_move, malformed_column
 
 MALFORMED = "data_skip_malformed"
@@ -44,7 +45,7 @@ _MOST_UNREADABLE = 10  # beyond, no more are looked for
 class Target:
     """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
 
-    known: the generation of each file version that the index had `as_of` what a version of it said (Snapshot.said, or of one's own commit
+    known: the generations of the file versions that the index had `as_of` what a version of it said (Snapshot.said, or of one's own commit
     how that begins), None where there was none; lists: whether it said which files are gone. below: as of `changes`. refuse: an error where
     a version has what may not be there when new indexes are made.
     """
@@ -53,7 +54,7 @@ class Target:
     store: Places
     jvm: Jvm
     new: bool
-    known: Mapping[FileKey, int]
+    known: Generations
     as_of: tuple[Any, ...] | None
     lists: bool
     below: Below
@@ -217,7 +218,8 @@ def _read(
     if malformed is None and reader["format"] in WITH_MALFORMED:
         malformed = _unused(MALFORMED, state.frame)
     number = _unused(FILE, state.frame)
-    sizes = {i: size for i, (size, _) in enumerate(listing.identities) if wanted[i]}
+    places = np.flatnonzero(wanted)
+    sizes = dict(zip(places.tolist(), listing.files["size"].to_numpy()[places].tolist(), strict=True))
 
     def sample(places: Sequence[int]) -> DataFrame:
         listing.keep_only(_only(wanted, places))
@@ -268,8 +270,9 @@ def _of_values(
 
 def _parts(listing: Listing, wanted: Mask) -> list[Part]:
     """The wanted files, as tasks are told of them."""
-    identities, paths = listing.identities, listing.paths
-    return [Part(i, paths[i], *identities[i]) for i in np.flatnonzero(wanted).tolist()]
+    places = np.flatnonzero(wanted)
+    chosen = listing.files.take(pa.array(places))
+    return [Part(*told) for told in zip(places.tolist(), *(column.to_pylist() for column in chosen.columns), strict=True)]
 
 
 def _told(
@@ -284,7 +287,7 @@ def _told(
     rows = frame.select(*told, *expressions_of(indexes)) if one.grouping is None else grouped(frame, told, indexes, one.grouping)
     found = collect(rows, indexes, failures)
     if doubtful:
-        forget_lacking(found, {i: bindings[i] for i in doubtful}, listing.paths, frame.schema)
+        forget_lacking(found, {i: bindings[i] for i in doubtful}, lambda i: listing.files["path"][i].as_py(), frame.schema)
     report.unknown |= {str(index): error for index, error in failures.items()}
     return found
 

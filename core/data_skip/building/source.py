@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from data_skip.clause import Mask
 from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
 from data_skip.spark.bridge import Scan
@@ -21,6 +24,7 @@ from data_skip.store import FileKey, Snapshot
 from data_skip.store.definition import Definition
 from data_skip.store.paths import HIDDEN, SUMMARIES
 from data_skip.store.reader import AS_PARQUET, BY_POSITION, SUPPORTED_FORMATS, may_lead_elsewhere
+from data_skip.store.versions import places_in, without_repeats
 
 _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")  # and those of SnapshotTable.java
 _WITH_SCHEMA = ("parquet", "orc", "avro", "geoparquet", "text")  # formats of which one file tells the columns
@@ -200,17 +204,21 @@ class TableState:
     root: str
     scan: Scan
 
-    def list(self) -> tuple[Listing, list[FileKey | None]]:
-        """The listing and the identity of each file, by its path relative to the root; None for one that lies elsewhere."""
+    def list(self) -> tuple[Listing, pa.Table]:
+        """The listing and the version of each file (see versions.KEYS); the path of one that lies elsewhere than below the root is NULL."""
         listing = Listing.now(self.scan)
         return listing, _keys(listing, self.root)
 
-    def beside(self) -> set[FileKey]:
-        """The files that Spark does not read, but takes columns or the types of partitions from: empty ones, and some in no partition."""
-        return {key for key in _keys(Listing.beside(self.scan), self.root) if key is not None}
+    def all_of(self, keys: pa.Table) -> pa.Table:
+        """The different versions of some listed files below the root, and of those beside.
 
-    def list_again(self) -> set[FileKey]:
-        """The identity of each file now, and of those beside.
+        These Spark does not read, but takes columns or the types of partitions from: empty ones, and some in no partition.
+        """
+        all_ = pa.concat_tables([keys, _keys(Listing.beside(self.scan), self.root)])
+        return without_repeats(all_.filter(all_["path"].is_valid()))
+
+    def list_again(self) -> pa.Table:
+        """As `all_of`, of the files that there are now.
 
         Of columns Spark is not asked again: that may be a job, or a pass over all text.
 
@@ -218,29 +226,34 @@ class TableState:
         """
         try:
             self.scan.refresh()
-            return {key for key in self.list()[1] if key is not None} | self.beside()
+            return self.all_of(self.list()[1])
         except SPARK_ERRORS as error:
             raise DataSkipError(f"the files of {self.root} cannot be listed: {first_line(error)}") from error
 
 
-def _keys(listing: Listing, root: str) -> list[FileKey | None]:
+def _keys(listing: Listing, root: str) -> pa.Table:
     start = f"{root}/"
-    pairs = zip(listing.paths, listing.identities, strict=True)
-    return [FileKey(path[len(start) :], *identity) if path.startswith(start) else None for path, identity in pairs]
+    paths = listing.files["path"]
+    below = pc.if_else(pc.starts_with(paths, start), pc.utf8_slice_codeunits(paths, len(start)), None)
+    return listing.files.set_column(0, "path", below)
 
 
-def files_below(spark: SparkSession, jvm: Jvm, root: str, asked: AbstractSet[FileKey]) -> set[FileKey]:
-    """The identity of each file below a root: of those, too, that the options, the catalog or the partitions of a table leave out.
+def files_below(spark: SparkSession, jvm: Jvm, root: str, asked: pa.Table) -> Mask:
+    """Which of some file versions are below a root now: those, too, that the options, the catalog or the partitions of a table leave out.
 
-    asked: file versions; those of them that lie in folders that Spark does not list, where a partition of a catalog may be, are looked for
-    one by one. DataSkipError where Spark cannot list them.
+    Those that lie in folders that Spark does not list, where a partition of a catalog may be, are looked for one by one.
+
+    DataSkipError where Spark cannot list them.
     """
     options = {"recursiveFileLookup": "true", "__globPaths__": "false"}  # the second: a name with brackets is a name
     state = state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))  # which lists them
-    found = {key for key in state.list()[1] if key is not None} | state.beside()
-    hidden = [key for key in asked - found if HIDDEN.search(key.path)]
-    now = jvm.files_now(root, [key.path for key in hidden])
-    return found | {key for key, identity in zip(hidden, now, strict=True) if identity == (key.size, key.modification_time)}
+    found: Mask = places_in(state.all_of(state.list()[1]), asked) >= 0
+    others = ((i, FileKey(*(column[i].as_py() for column in asked.columns))) for i in np.flatnonzero(~found).tolist())
+    hidden = {i: key for i, key in others if HIDDEN.search(key.path)}
+    now = jvm.files_now(root, [key.path for key in hidden.values()])
+    for (i, key), identity in zip(hidden.items(), now, strict=True):
+        found[i] = identity == (key.size, key.modification_time)
+    return found
 
 
 def root_of(spark: SparkSession, jvm: Jvm, source: TableSource, snapshot: Snapshot | None) -> str:

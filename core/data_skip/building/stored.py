@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from inspect import Parameter, signature
 
+import pyarrow as pa
+
 from data_skip.index import Index
-from data_skip.store import FileKey, Snapshot
+from data_skip.store import Snapshot
 from data_skip.store.definition import Definition
 
 
@@ -35,7 +37,6 @@ def tuned_otherwise(index: Index, known: Definition) -> bool:
     )
 
 
-def complete(snapshot: Snapshot, columns: list[str]) -> set[FileKey]:
+def complete(snapshot: Snapshot, columns: list[str]) -> pa.Table:
     """The file versions that have been collected for all of these indexes, whether or not something is known of them."""
-    collected = snapshot.collected(columns)
-    return {file for file, complete in zip(snapshot.files, collected, strict=True) if complete}
+    return snapshot.keys.filter(pa.array(snapshot.collected(columns)))

@@ -11,12 +11,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from data_skip.clause import Mask
 from data_skip.expression import Column, decode_value
 from data_skip.spark.bridge import Scan
 from data_skip.spark.kept import Kept
 from data_skip.store import Snapshot
+from data_skip.store.versions import KEYS
+
+_PATHS = 1 << 14  # that cross at a time
 
 
 class Listing:
@@ -127,17 +131,21 @@ class Listing:
         """The paths that are to be read."""
         return [path for path, kept in zip(self.paths, self.keep, strict=True) if kept]
 
-    @cached_property
+    @property
     def paths(self) -> list[str]:
         """The path of each file, as `_metadata.file_path` has it: an escaped URI."""
-        text = b64decode(self.java.paths()).decode("utf-8")
-        return text.split("\n") if text else []
+        return list(self.files["path"].to_pylist())
 
     @cached_property
-    def identities(self) -> list[tuple[int, int]]:
-        """Size and modification time (ms) of each file."""
-        pairs = np.frombuffer(b64decode(self.java.identities()), dtype=">i8").reshape(-1, 2)
-        return [(int(size), int(modified)) for size, modified in pairs]
+    def files(self) -> pa.Table:
+        """The path, as in `paths`, the size, and the modification time (ms) of each file, as of versions.KEYS."""
+        parts = [self._paths(start, min(start + _PATHS, self.count)) for start in range(0, self.count, _PATHS)]
+        paths = pa.chunked_array(parts, pa.large_string()).combine_chunks()
+        pairs = np.frombuffer(b64decode(self.java.identities()), dtype=">i8").astype(np.int64).reshape(-1, 2)
+        return pa.table([paths, *(pa.array(np.ascontiguousarray(column)) for column in pairs.T)], list(KEYS))
+
+    def _paths(self, start: int, end: int) -> pa.Array:
+        return pa.array(b64decode(self.java.paths(start, end)).decode("utf-8").split("\n"), pa.large_string())
 
 
 class ListedVersions:

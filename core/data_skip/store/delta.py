@@ -56,6 +56,7 @@ from data_skip.store.layout import (
     StoreError,
     declared,
     defined,
+    keys_of,
     number_of,
     said,
 )
@@ -90,17 +91,14 @@ def _written(table: pa.Table) -> WriterProperties:
     return WriterProperties(max_row_group_size=size, compression="SNAPPY", column_properties={field.name: _NEVER_EQUAL for field in KEYS})
 
 
-def rows_of(
-    files: Sequence[FileKey],
-    row_counts: Sequence[int | None],
-    columns: Mapping[pa.Field, pa.Array],
-    generations: Sequence[int] = (),
-    collected: Sequence[bool] = (),
-) -> pa.Table:
-    """What `append_as_of` takes: a row a file, with a record for each index; the further columns: see above."""
-    base = [*map(list, zip(*files, strict=True))] if files else [[], [], []]
-    further = [list(values) or [None] * len(files) for values in (row_counts, generations, collected)]
-    arrays = [pa.array(values, field.type) for values, field in zip([*base, *further], BASE, strict=True)]
+def rows_of(keys: pa.Table, row_counts: Any, columns: Mapping[pa.Field, pa.Array], generations: Any = (), collected: Any = ()) -> pa.Table:
+    """What `append_as_of` takes: a row a file, with a record for each index.
+
+    keys: as of versions.KEYS. The further columns, as what pyarrow makes an array of: see above; () where all are NULL.
+    """
+    further = [values if len(values) else pa.nulls(len(keys)) for values in (row_counts, generations, collected)]
+    arrays = [*(column.cast(field.type) for column, field in zip(keys.columns, KEYS, strict=True))]
+    arrays += [pa.array(values, field.type) for values, field in zip(further, list(BASE)[len(KEYS) :], strict=True)]
     return pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*BASE, *columns]))
 
 
@@ -120,7 +118,7 @@ class DeltaStore(DeltaReader):
 
         declare=False: an index that is not there (any more) is left out. StoreError where none is.
         """
-        rows = rows_of(files, row_counts, columns, generations, collected)
+        rows = rows_of(keys_of(files), row_counts, columns, generations, collected)
         self.append_as_of(lambda _: rows, declare)
 
     def append_as_of(self, rows_on: RowsOn, declare: bool = True) -> None:

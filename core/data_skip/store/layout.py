@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from deltalake import DeltaTable
 
 from data_skip.errors import DataSkipError, printable
 from data_skip.store.definition import Definition
+from data_skip.store.versions import KEYS_SCHEMA
 
 LAYOUT = 1  # of the store; a store of a later layout is left alone
 LAYOUT_KEY = b"data_skip.layout"  # in the metadata of the column `path`
@@ -51,6 +53,12 @@ class FileKey(NamedTuple):
     path: str
     size: int
     modification_time: int
+
+
+def keys_of(files: Iterable[FileKey]) -> pa.Table:
+    """File versions as columns."""
+    columns = [*map(list, zip(*files, strict=True))] or [[], [], []]
+    return pa.table(columns, KEYS_SCHEMA)
 
 
 def said(table: DeltaTable) -> tuple[Any, ...]:

@@ -130,10 +130,6 @@ class Snapshot(StoredRecords):
         """The file versions that have a row; made anew each time, since most queries need none of them."""
         return [FileKey(*key) for key in zip(*(column.to_pylist() for column in self.keys.columns), strict=True)]
 
-    def generation_of(self) -> dict[FileKey, int]:
-        """By file version its generation; made anew each time, as `files`."""
-        return dict(zip(self.files, self.generations.tolist(), strict=True))
-
     @property
     def listed(self) -> npt.NDArray[np.bool_]:
         """Which file versions are of the table, as it was listed last; the others are gone, and may be back."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Places = npt.NDArray[np.int64]
 Mixed = npt.NDArray[np.uint32]
@@ -17,6 +18,7 @@ KEYS = tuple(KEYS_SCHEMA.names)
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # by which sizes are spread over all numbers of 64 bits
 _HALF = np.uint64(32)
 _FEW_BITS = np.uint32((1 << 20) - 1)
+_COMPARED = 1 << 18  # keys of which the texts are compared at a time
 _AT_ONCE = 1 << 16  # rows, of which what is made meanwhile stays in the caches
 
 
@@ -62,21 +64,44 @@ def _begins(key: Sequence[npt.NDArray[Any]], order: Places) -> npt.NDArray[np.bo
 def places_in(keys: pa.Table, wanted: pa.Table) -> Places:
     """The place that each of some other file versions has among these; -1 where it has none."""
     mixed = _mixed(*(wanted[name].to_numpy() for name in KEYS[1:]))
+    places, of_places = _perhaps_in(keys, mixed) if len(wanted) else (np.empty(0, dtype=np.int64), mixed[:0])
+    at = np.full(len(wanted), -1)
+    parts = np.uint64(len(places) // _COMPARED + 1)  # of equal keys both are in one
+    for part in range(int(parts)) if len(places) else ():
+        some = places[of_places % parts == part]
+        these = np.flatnonzero(mixed % parts == part)
+        found = pc.index_in(_told(wanted, these), _told(keys, some)).fill_null(-1).to_numpy()
+        at[these] = np.where(found < 0, -1, some[found] if len(some) else -1)
+    return at
+
+
+def _perhaps_in(keys: pa.Table, mixed: npt.NDArray[np.uint64]) -> tuple[Places, npt.NDArray[np.uint64]]:
+    """Of which keys some of the files may be that have these numbers, of `_mixed`; and the numbers of those keys."""
     some = np.zeros(_FEW_BITS + 1, dtype=bool)  # a look at it takes a tenth of one at `ordered`
     some[mixed & _FEW_BITS] = True
-    known: dict[tuple[Any, ...], int] = {}
+    found = []
     ordered, start = np.sort(mixed), 0
-    for part in keys.to_batches() if len(wanted) else ():
+    for part in keys.to_batches():
         of_part = _mixed(*(part[name].to_numpy() for name in KEYS[1:]))
         places = np.flatnonzero(some[of_part & _FEW_BITS])
         near = ordered[np.minimum(np.searchsorted(ordered, of_part[places]), len(ordered) - 1)]
         places = places[near == of_part[places]]
-        found = zip(*(column.to_pylist() for column in part.take(pa.array(places)).columns), strict=True)
-        known |= dict(zip(found, (start + places).tolist(), strict=True))
+        found.append((start + places, of_part[places]))
         start += len(part)
-    if not known:
-        return np.full(len(wanted), -1)
-    return np.array([known.get(key, -1) for key in zip(*(column.to_pylist() for column in wanted.columns), strict=True)], dtype=np.int64)
+    if not found:
+        return np.empty(0, dtype=np.int64), mixed[:0]
+    return np.concatenate([places for places, _ in found]), np.concatenate([numbers for _, numbers in found])
+
+
+def _told(keys: pa.Table, places: Places) -> pa.Array:
+    """Some keys, each as one text; of a file without a path NULL."""
+    path, size, time = (column.cast(pa.large_string()) for column in keys.take(pa.array(places)).columns)
+    return pc.binary_join_element_wise(size, time, path, pa.scalar(" ", pa.large_string())).combine_chunks()
+
+
+def without_repeats(keys: pa.Table) -> pa.Table:
+    """The different ones of these file versions."""
+    return distinct(keys, mixed_of(*(keys[name].to_numpy() for name in KEYS[1:])))[0]
 
 
 def mixed_of(sizes: Places, times: Places) -> Mixed:

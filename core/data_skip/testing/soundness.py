@@ -42,7 +42,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from data_skip.building.collect import collect_records, finish_records, merge_records
-from data_skip.building.indexing import as_column
+from data_skip.building.rows import as_column
 from data_skip.clause import Clause, Mask, Records, survivors
 from data_skip.errors import DataSkipError
 from data_skip.expression import Call

@@ -72,11 +72,11 @@ public final class Listing {
     listed.clear();
   }
 
-  /** The path of each file as `_metadata.file_path` has it, a line each: as all that goes to Python a Connection.text. */
-  public String paths() {
+  /** The paths of some files as `_metadata.file_path` has them, a line each: as all that goes to Python a Connection.text. */
+  public String paths(int start, int end) {
     StringBuilder text = new StringBuilder();
-    for (int i = 0; i < files.count(); i++) {
-      if (i > 0) text.append('\n');
+    for (int i = start; i < end; i++) {
+      if (i > start) text.append('\n');
       text.append(Plans.uri(files.path(i)));
     }
     return Connection.text(text.toString().getBytes(java.nio.charset.StandardCharsets.UTF_8));
