@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
 
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import indexing
-from data_skip.store.layout import keys_of
 from tests.support import Lake
 
 
@@ -81,13 +81,17 @@ def test_what_cannot_be_read_is_told_of_all_commits(five: Lake) -> None:
 
 
 def test_what_is_committed_is_said_where_a_later_pass_fails(five: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    list_again, asked = indexing.TableState.list_again, []
+    run, asked = indexing.collect_files, []
 
-    def none_the_second_time(self: indexing.TableState) -> Any:
-        asked.append(1)
-        return list_again(self) if len(asked) == 1 else keys_of([])
+    def deleted_the_second_time(*arguments: Any) -> Any:
+        found = run(*arguments)
+        asked.append(found)
+        if len(asked) == 2:
+            shutil.rmtree(five.folder)
+            five.folder.mkdir()
+        return found
 
-    monkeypatch.setattr(indexing.TableState, "list_again", none_the_second_time)
+    monkeypatch.setattr(indexing, "collect_files", deleted_the_second_time)
     with pytest.raises(DataSkipError, match="were deleted meanwhile; 2 files are indexed"):
         five.table().create_index(MinMax("x"), files_per_commit=2)
 

@@ -17,6 +17,7 @@ from data_skip.building import indexing, one_pass
 from data_skip.building.source import files_below
 from data_skip.planning.catalog import Catalog
 from data_skip.store import DeltaStore, FileKey, StoreError, delta
+from data_skip.store.layout import keys_of
 from data_skip.table import Table
 from tests.support import Lake, settings_of
 from tests.test_store import column, key, known, records
@@ -146,10 +147,12 @@ def test_compaction_keeps_records_of_files_that_this_table_does_not_read(lake: L
 
 def test_every_file_below_a_root(lake: Lake) -> None:
     folder = lake.folder / "a [b]{c}*%20ä"
-    for name in ("a.parquet", "p=1/b.parquet", "q/r/c d.parquet"):
-        Lake(lake.spark, lake.skipping, folder).file(name, {"x": [1]})
-    found = files_below(lake.spark, lake.skipping.jvm, f"file:{quote(str(folder))}", set())
-    assert {key.path for key in found if key is not None} == {"a.parquet", "p=1/b.parquet", "q/r/c%20d.parquet"}
+    files = [Lake(lake.spark, lake.skipping, folder).file(name, {"x": [1]}) for name in ("a.parquet", "p=1/b.parquet", "q/r/c d.parquet")]
+    paths = [quote(str(path.relative_to(folder))).replace("%3D", "=") for path in files]
+    there = [FileKey(path, file.stat().st_size, file.stat().st_mtime_ns // 1_000_000) for path, file in zip(paths, files, strict=True)]
+    asked = keys_of([*there, there[0]._replace(size=1), FileKey("gone", 1, 1)])
+    found = files_below(lake.spark, lake.skipping.jvm, f"file:{quote(str(folder))}", asked)
+    assert found.tolist() == [True, True, True, False, False]
 
 
 def test_compaction_keeps_records_of_files_that_came_meanwhile(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

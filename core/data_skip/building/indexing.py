@@ -29,7 +29,7 @@ from data_skip.sample import Sample, spread
 from data_skip.spark.errors import not_understood
 from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot
-from data_skip.store.versions import KEYS_SCHEMA, places_in
+from data_skip.store.versions import places_in
 
 _TRIES = 20
 
@@ -64,7 +64,7 @@ def index_files(
     report.files_current = int(is_current.sum())
     report.files_too_recent = int(recent.sum())
     with progress_bar(state.frame.sparkSession, f"indexing {target.name}", progress):
-        before = target
+        before = target = replace(target, listed=state.all_of(keys))
         chunks = Chunks(wanted, files_per_commit, [binding.record_type for binding in bindings])
         try:
             more = True
@@ -95,37 +95,41 @@ def _index_some(
     to_come = chunks.are_more
     unreadable: dict[int, str] = {}
     found = collect_files(target, state, listing, wanted, bindings, report, unreadable, to_come)
-    listed = KEYS_SCHEMA.empty_table() if wanted.any() else state.all_of(keys)
-    if not (wanted.any() or target.new or len(target.known.changes(listed, target.below))) and target.lists:
+    if not (wanted.any() or target.new or len(target.known.changes(target.listed, target.below))) and target.lists:
         return target
     written: list[_Written] = []
 
     def rows_on(last: Snapshot | None) -> pa.Table | None:
-        """What to write on a version: of the files that are as they were collected by a listing that is younger than it."""
+        """What to write on a version: by a listing that is younger than what it says, of those collected files that have not changed since.
+
+        Where others have written meanwhile, all are listed again.
+        """
         written.clear()
         if last is not None:
             target.refuse(last)
         as_read = target.knows(last)
         known = target.known if as_read else Generations.of(last)
-        after = listed if as_read and not wanted.any() else state.list_again()
+        places, after = np.flatnonzero(listing.unchanged(wanted)), target.listed
+        if not as_read or (wanted.any() and not len(places)):
+            after = state.list_again()
+            places = np.flatnonzero(wanted)
+            places = places[places_in(after, keys.take(pa.array(places))) >= 0]
         if wanted.any() and not len(after):
             raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
-        places = np.flatnonzero(wanted)
-        places = places[places_in(after, keys.take(pa.array(places))) >= 0]
         unchanged = len(places)
         chosen = [i for i in places.tolist() if i not in unreadable]
         files = [found.get(i) or Collected(records=[None] * len(bindings)) for i in chosen]
         changes = known.changes(after, target.below)
         nothing_to_say = not (files or len(changes) or target.new or not (last and last.is_listing))
         if nothing_to_say or (to_come and not chosen and not report.files_collected):
-            written.append(_Written([], known, unchanged, None))
+            written.append(_Written([], known, after, unchanged, None))
             return None
         collected = keys.take(pa.array(chosen, pa.int64()))
         now_known = known.changed_by(changes)
         said = Generations(collected, now_known.of_each(collected)).and_of(changes.but_of(collected))
         as_of = (1, "") if last is None else (last.version + 1, last.said[1])  # in the first case nobody knows of which table
         table = rows(files, said, bindings, report)
-        written.append(_Written(files, now_known.changed_by(said), unchanged, as_of, bytes_of_records(table)))
+        written.append(_Written(files, now_known.changed_by(said), after, unchanged, as_of, bytes_of_records(table)))
         return table
 
     target.store.append_as_of(rows_on, target.new)
@@ -139,7 +143,7 @@ def _index_some(
     report.rows += sum(file.rows for file in done.files)
     if done.as_of is None:
         return target
-    return replace(target, new=False, lists=True, as_of=done.as_of, known=done.known)
+    return replace(target, new=False, lists=True, as_of=done.as_of, known=done.known, listed=done.listed)
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,7 @@ class _Written:
 
     files: Sequence[Collected]
     known: Generations
+    listed: pa.Table
     unchanged: int
     as_of: tuple[Any, ...] | None
     bytes: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,7 @@ from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import smallest_part
 from data_skip.store import Places, Snapshot
 from data_skip.store.reader import WITH_MALFORMED, header_may_move, malformed_column
+from data_skip.store.versions import KEYS_SCHEMA
 
 MALFORMED = "data_skip_malformed"
 Read = Callable[[Mask], dict[int, Collected]]
@@ -46,8 +47,9 @@ class Target:
     """The table that is indexed: its name for people, where its records go, and whether its indexes are new, or go on.
 
     known: the generations of the file versions that the index had `as_of` what a version of it said (Snapshot.said, or of one's own commit
-    how that begins), None where there was none; lists: whether it said which files are gone. below: as of `changes`. refuse: an error where
-    a version has what may not be there when new indexes are made.
+    how that begins), None where there was none; lists: whether it said which files are gone. listed: the files by a listing that is younger
+    than all which that version says of others than were collected, empty before there is one. below: as of `changes`. refuse: an error
+    where a version has what may not be there when new indexes are made.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Target:
     lists: bool
     below: Below
     refuse: Callable[[Snapshot], None]
+    listed: pa.Table = field(default_factory=KEYS_SCHEMA.empty_table)
 
     def knows(self, last: Snapshot | None) -> bool:
         """Whether the last version is the one that is known. Its number does not tell: an index made anew begins at 0 again."""

@@ -117,6 +117,10 @@ class Listing:
         """Takes away all files but those chosen."""
         self.java.keepOnly(chosen.astype("uint8").tobytes())
 
+    def unchanged(self, chosen: Mask) -> Mask:
+        """Which of the files chosen have not changed since they were listed."""
+        return np.frombuffer(b64decode(self.java.unchanged(chosen.astype("uint8").tobytes())), dtype=np.uint8) == 1
+
     def cuts_otherwise(self) -> bool:
         """Whether Spark cuts a file that may give other rows then into other parts, since files were taken away."""
         return bool(self.scan.java.cutsOtherwise(self.java))

@@ -193,6 +193,36 @@ public final class Listing {
     System.arraycopy(chosen, 0, keep, 0, keep.length);
   }
 
+  /** A byte a file: 1 where it is one of those chosen, and has not changed since it was listed. */
+  public String unchanged(byte[] chosen) throws java.io.IOException {
+    int[] places = new int[chosen.length];
+    BitSet asked = new BitSet();
+    for (int i = 0; i < chosen.length; i++) {
+      places[i] = i;
+      if (chosen[i] == 1) asked.set(i);
+    }
+    Freshness freshness = look(places, asked);
+    byte[] result = new byte[chosen.length];
+    for (int i = asked.nextSetBit(0); i >= 0; i = asked.nextSetBit(i + 1)) result[i] = (byte) (files.holds(i, freshness) ? 1 : 0);
+    return Connection.text(result);
+  }
+
+  /** What is seen of the folders of some files now. slots: of each file its number, or -1; chosen: of these the numbers. */
+  private Freshness look(int[] slots, BitSet chosen) throws java.io.IOException {
+    Freshness freshness = new Freshness(session);
+    Set named = new HashSet(scala.jdk.javaapi.CollectionConverters.asJava(scan.rootPaths()));
+    List folders = new ArrayList();
+    List single = new ArrayList();
+    for (int i = 0; i < slots.length; i++) {
+      Path folder = slots[i] < 0 || !chosen.get(slots[i]) ? null : files.folderToLookAt(i);
+      if (folder == null) continue;
+      if (named.contains(files.path(i))) single.add(files.path(i));
+      else folders.add(folder);
+    }
+    freshness.look(folders, single);
+    return freshness;
+  }
+
   /** The paths of files of more than some bytes that are to be read, and may give other rows where they are cut into other parts. */
   public List unsteady(long bytes) {
     List result = new ArrayList();
@@ -316,17 +346,7 @@ public final class Listing {
     public byte[] skip(byte[] versions) throws java.io.IOException {
       BitSet skipped = BitSet.valueOf(versions);
       BitSet changed = new BitSet();
-      Freshness freshness = new Freshness(session);
-      Set named = new HashSet(scala.jdk.javaapi.CollectionConverters.asJava(scan.rootPaths()));
-      List folders = new ArrayList();
-      List single = new ArrayList();
-      for (int i = 0; i < slots.length; i++) {
-        Path folder = slots[i] < 0 || !skipped.get(slots[i]) ? null : files.folderToLookAt(i);
-        if (folder == null) continue;
-        if (named.contains(files.path(i))) single.add(files.path(i));
-        else folders.add(folder);
-      }
-      freshness.look(folders, single);
+      Freshness freshness = look(slots, skipped);
       for (int i = 0; i < slots.length; i++) {
         if (slots[i] < 0 || !skipped.get(slots[i])) continue;
         if (files.holds(i, freshness)) keep[i] = 0; else changed.set(slots[i]);
