@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
+import data_skip
 from data_skip import MinMax, versioned
 from data_skip.expression import calls_others, decode
-from data_skip.planning import callback
+from data_skip.planning import callback, repeated
+from data_skip.spark.errors import SPARK_ERRORS
 from tests.support import Lake, aged, rows_of, settings_of
 
 SQL = "SELECT * FROM t WHERE x < 15 AND s >= 'a1'"
@@ -73,7 +75,7 @@ def test_a_file_that_changed_since_it_was_listed(lake: Lake, decided: Decided) -
     listed = lake.spark.sql(SQL)
     assert decided(SQL) == 1
     aged(lake.folder / "p=1/f3.parquet", 9000)  # which the view has not listed anew
-    assert decided(SQL) == 0 and lake.skipping.report().scans[0].files_skipped == 1
+    assert decided(SQL) == 1 and lake.skipping.report().scans[0].files_skipped == 1
     assert listed.count() == 3
 
 
@@ -91,7 +93,31 @@ def test_records_that_are_kept_no_more(lake: Lake, decided: Decided) -> None:
     decided(SQL)
     [(_, snapshot)] = lake.skipping.catalog.find([f"file:{lake.folder}"])
     snapshot.let_go(MinMax("x").column)
+    assert decided(SQL) == 0
+    scan = lake.skipping.report().scans[0]
+    assert scan.files_skipped == 2 and any("not known any more" in note for note in scan.notes)
+
+
+def test_what_was_planned_before_skipping_was_taken_out(lake: Lake, decided: Decided) -> None:
     assert decided(SQL) == 1 and decided(SQL) == 0
+    session = lake.spark.newSession()
+    other = data_skip.enable(session)
+    for _ in range(3):
+        session.read.parquet(str(lake.folder)).where("x < 15").collect()
+    assert other.report().scans[0].files_skipped == 2
+    planned = session.read.parquet(str(lake.folder)).where("x < 15")
+    planned._jdf.queryExecution().executedPlan()
+    data_skip.disable(session)
+    (lake.folder / "p=0/f0.parquet").unlink()
+    with pytest.raises(SPARK_ERRORS):
+        planned.collect()
+
+
+def test_reports_of_more_decisions_than_are_kept(lake: Lake, decided: Decided, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are told as far as they are known; the rows are the same."""
+    monkeypatch.setattr(repeated, "_MOST", 1)
+    assert decided(SQL) == 1 and decided("SELECT s FROM t WHERE x < 14") == 1 and decided(SQL) == 0
+    assert lake.skipping.report().execution_id
 
 
 def test_settings_and_what_is_known_of_indexes(lake: Lake, decided: Decided) -> None:

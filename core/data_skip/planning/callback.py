@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -20,8 +20,8 @@ from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
 from data_skip.planning.decide import Find, Judgement, judge, leave, represent, take_away
 from data_skip.planning.explain import later
-from data_skip.planning.repeated import LONGEST, Made, Repeated
-from data_skip.planning.report import Reports, ScanReport
+from data_skip.planning.repeated import LONGEST, Repeated
+from data_skip.planning.report import Later, Reports, ScanReport
 from data_skip.planning.small_sides import worth
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import first_line
@@ -39,14 +39,16 @@ _MOST_COLUMNS = 100  # that are told with each query
 class Callback:
     """The JVM's java.util.function.BiFunction: holds no state of a query."""
 
-    def __init__(self, catalog: Catalog, refresh: Callable[[str, str], IndexReport], kept: Callable[[str], Any]) -> None:
+    def __init__(
+        self, catalog: Catalog, refresh: Callable[[str, str], IndexReport], kept: Callable[[str], Any], again: Callable[[], str]
+    ) -> None:
         """refresh: brings the index of a table up to date, by the table's path or its name in the catalog, if its root is still that.
 
-        kept: what the JVM keeps under a number; None where it is nothing.
+        kept: what the JVM keeps under a number; None where it is nothing. again: as Answers.takeAgain.
         """
         self._catalog: Catalog | None = catalog
-        self._refresh, self._kept = refresh, kept
-        self.reports = Reports()
+        self._refresh, self._kept, self._again = refresh, kept, again
+        self.reports = Reports(self._decided_again)
         self._repeated = Repeated()
         self._logged: set[str] = set()
         self._explained: dict[str, tuple[Any, str]] = {}  # clauses, and by which knowledge and snapshots, by what was told of their scans
@@ -63,10 +65,10 @@ class Callback:
         """The answer to a question of the JVM; where there is none, None, and all files are read.
 
         A question is a word, and what is told with it in further lines.
-        "list", told by which number a Listing is kept, and of it (SkippingFileIndex.told; nothing: that is asked for): "decided", and which
-        files need not be read, unless they are taken away by now; or "ask", to be asked again once Python functions have been run; or
-        "tasks", once the job has that was handed over to it; or "run", how many bytes that may save, and of each
-        runtime filter a line, why it is not worth knowing, "" where it is.
+        "list", told by which number a Listing is kept, and of it (SkippingFileIndex.told; nothing: that is asked for): "decided", by which
+        number that may be told again (Repeated.keep), and which files need not be read, unless they are taken away by now; or "ask", to be
+        asked again once Python functions have been run; or "tasks", once the job has that was handed over to it; or "run", how many bytes
+        that may save, and of each runtime filter a line, why it is not worth knowing, "" where it is.
         "connect": nothing; what is told next is large.
         "indexed", told of a query's scans, and of those that will stay as they are, as no index may serve them, or nothing is known of
         their rows (SkippingRule.Left): which numbers of Kept.java are held no more; JSON, of each scan what is known of its table's
@@ -108,10 +110,6 @@ class Callback:
     def _decide(self, kept: Kept, told: str, catalog: Catalog) -> str:
         """kept: the Listing of the JVM."""
         listing = Listing.of(kept, told)
-        same = told.partition("\n")[2]
-        made = self._repeated.of(same)
-        if made is not None and (judgement := made.again(listing, catalog.find, catalog.knowledge)) is not None:
-            return self._decided(judgement, made.not_run, made, catalog)
         judgement = judge(listing, catalog.find, catalog.knowledge, by_tasks=True)
         if (job := judgement.tasks.job) is not None:
             if listing.scan.asks:
@@ -128,11 +126,10 @@ class Callback:
             not_run = weighed.why_not
             if not all(not_run):  # a name of a column may be of several lines
                 return "\n".join(["run", str(weighed.saves), *(" ".join(reason.split()) for reason in not_run)])
-        made = self._repeated.keep(same, judgement, catalog.knowledge, not_run)
-        return self._decided(judgement, not_run, made, catalog)
+        return self._decided(judgement, not_run, told.partition("\n")[2], catalog)
 
-    def _decided(self, judgement: Judgement, not_run: Sequence[str], made: Made | None, catalog: Catalog) -> str:
-        """made: is kept with the report, to be made again."""
+    def _decided(self, judgement: Judgement, not_run: Sequence[str], told: str, catalog: Catalog) -> str:
+        """told: of the listing, but for what is another for each query."""
         decided = take_away(judgement)
         if decided.asks:
             return "ask"
@@ -146,8 +143,18 @@ class Callback:
             if verdict.snapshot not in self._told_of:
                 self._told_of.append(verdict.snapshot)
         listing.scan.let_go()
-        self.reports.add(listing.execution_id, listing.scan.number, partial(_reported, report, made))
-        return decided.answer
+        self.reports.add(listing.execution_id, listing.scan.number, lambda: [report()])
+        return decided.answer(self._repeated.keep(told, decided, report))
+
+    def _decided_again(self) -> Iterator[tuple[str, int, Later, float]]:
+        """Of each scan that the JVM has decided without asking: the query, the scan's number there, and its report, and when that was."""
+        try:
+            lines = self._again().splitlines()
+        except Exception:  # as where Spark was stopped since
+            return
+        for line in lines:
+            execution_id, number, decision, milliseconds, moment = line.split(" ")
+            yield execution_id, int(number), partial(self._repeated.report, decision, float(milliseconds)), float(moment)
 
     def _explain(self, number: str, told: str, catalog: Catalog) -> str:
         """The clause of a scan, which Spark asks for each time that a query is run: found once for each version of its table's index."""
@@ -177,11 +184,6 @@ class Callback:
         """What py4j asks of a Python object that the JVM calls."""
 
         implements = ("java.util.function.BiFunction",)
-
-
-def _reported(report: Callable[[], ScanReport], made: Made | None) -> list[ScanReport]:
-    """The report of a scan. made: lives as long as that is not looked at."""
-    return [report()]
 
 
 def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:
@@ -235,18 +237,22 @@ def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callab
 
 
 def _indexed(roots: Sequence[str], catalog: Catalog, until: float) -> dict[str, Any] | None:
-    """Of which columns the indexes of a table may say something, None for any; and of which every file is known to hold a value."""
+    """Of which columns the indexes of a table may say something, None for any; and of which every file is known to hold a value.
+
+    version: another one where the indexes, or what is known here of their kinds, are others; None where that is not known.
+    """
     try:
         found = catalog.find([root.rstrip("/") for root in roots], math.inf, until)  # whoever lists asks for the last version
     except StoreError:
-        return {"columns": None, "valued": []}  # its report says what is wrong with it
+        return {"columns": None, "valued": [], "version": None}  # its report says what is wrong with it
     if not found:
         return None
     over = [(column, snapshot) for _, snapshot in found for definition in snapshot.definitions.values() for column in definition.columns]
     columns = {column for column, _ in over}
     unsure = {column for column, snapshot in over if column not in snapshot.valued}
     any_column = len(columns) > _MOST_COLUMNS or any(snapshot.has_empty for _, snapshot in found)
-    return {"columns": None if any_column else sorted(columns), "valued": sorted(columns - unsure)}
+    version = " ".join([catalog.knowledge.id, *(snapshot.id for _, snapshot in found)])
+    return {"columns": None if any_column else sorted(columns), "valued": sorted(columns - unsure), "version": version}
 
 
 def _none(roots: Sequence[str], *, until: float) -> list[tuple[str, Snapshot]]:

@@ -8,7 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import entry_points
 from os.path import isdir
@@ -16,6 +16,7 @@ from posixpath import basename, dirname
 from types import ModuleType
 from typing import Any
 from urllib.parse import quote, unquote
+from uuid import uuid4
 
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
@@ -59,6 +60,7 @@ class Knowledge:
 
     kinds: Mapping[str, type[Index]]
     filters: Filters
+    id: str = field(default_factory=lambda: str(uuid4()), init=False, compare=False)  # of these, and no others
 
 
 class Catalog:

@@ -90,11 +90,10 @@ class Decided:
     milliseconds: float
     at_once: bool = True  # whether they were taken away; else the JVM does that, by the answer
 
-    @property
-    def answer(self) -> str:
-        """To the JVM: "decided", and what it is to take away, a line for each snapshot."""
+    def answer(self, number: str) -> str:
+        """To the JVM: "decided", by which number that may be told again, and what it is to take away, a line for each snapshot."""
         verdicts = [] if self.at_once else zip(self.judgement.verdicts, self.skipped, strict=True)
-        return "\n".join(["decided", *(told(verdict.snapshot, skipped) for verdict, skipped in verdicts if skipped.any())])
+        return "\n".join(["decided", number, *(told(verdict.snapshot, skipped) for verdict, skipped in verdicts if skipped.any())])
 
     @property
     def asks(self) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -232,30 +232,40 @@ def human(size: float) -> str:
 Later = Callable[[], list[ScanReport]]
 
 
+@dataclass
+class _Query:
+    """When a query was first told of, or, of what is in no query, last; and of its scans the reports, by their numbers."""
+
+    moment: float
+    scans: dict[int, list[ScanReport] | Later]
+
+
 class Reports:
     """The reports of the last hundred queries; right with queries running at once, which Spark tells apart by execution id.
 
     They are made when they are first looked at. A query of which there is nothing to tell has none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, decided_again: Callable[[], Iterable[tuple[str, int, Later, float]]] = tuple) -> None:
+        """decided_again: what `add` has not been told of, since this was asked last."""
+        self._decided_again = decided_again
         self._lock = Lock()
-        self._queries: OrderedDict[str, dict[int, list[ScanReport] | Later]] = OrderedDict()
+        self._queries: dict[str, _Query] = {}
 
-    def add(self, execution_id: str, number: int, scans: Later) -> None:
+    def add(self, execution_id: str, number: int, scans: Later, moment: float | None = None) -> None:
         """Keeps how to make the reports of some scans of a running query; "" stands for what is in no query.
 
-        What is planned again under the same number replaces its first reports.
+        What is planned again under the same number replaces its first reports. moment: when that was, as of time.time(); now.
         """
+        moment = time.time() if moment is None else moment
         with self._lock:
-            known = self._queries.setdefault(execution_id or OUTSIDE, {})
-            known[number] = scans
-            if not execution_id:
-                self._queries.move_to_end(OUTSIDE)
-                while len(known) > KEPT_REPORTS:
-                    known.pop(next(iter(known)))
+            query = self._queries.setdefault(execution_id or OUTSIDE, _Query(moment, {}))
+            query.moment = min(query.moment, moment) if execution_id else max(query.moment, moment)
+            query.scans[number] = scans
+            while not execution_id and len(query.scans) > KEPT_REPORTS:
+                query.scans.pop(next(iter(query.scans)))
             while len(self._queries) > KEPT_REPORTS:
-                self._queries.popitem(last=False)
+                self._queries.pop(min(self._queries, key=lambda query: self._queries[query].moment))
 
     def all(self) -> list[QueryReport]:
         """The oldest first."""
@@ -266,10 +276,13 @@ class Reports:
         return next(self._newest_first(but), QueryReport(""))
 
     def _newest_first(self, but: str = "") -> Iterator[QueryReport]:
+        for late in self._decided_again():
+            self.add(*late)
         with self._lock:
-            queries = [(execution_id, dict(known)) for execution_id, known in reversed(self._queries.items()) if execution_id != but]
+            newest = sorted(self._queries.items(), key=lambda query: -query[1].moment)
+            queries = [(execution_id, sorted(query.scans.items())) for execution_id, query in newest if execution_id != but]
         for execution_id, known in queries:
-            made = [self._made(execution_id, number, scans) for number, scans in known.items()]
+            made = [self._made(execution_id, number, scans) for number, scans in known]
             if any(made):
                 yield QueryReport(execution_id, [scan for scans in made for scan in scans])
 
@@ -278,6 +291,7 @@ class Reports:
             return scans
         made = scans()
         with self._lock:
-            if self._queries.get(execution_id, {}).get(number) is scans:
-                self._queries[execution_id][number] = made
+            query = self._queries.get(execution_id)
+            if query is not None and query.scans.get(number) is scans:
+                query.scans[number] = made
         return made

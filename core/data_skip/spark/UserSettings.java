@@ -10,6 +10,7 @@ import org.apache.spark.sql.internal.SQLConf;
 
 /** The settings of data-skip, read as Spark reads its own: in any letters, sizes and times with their units. */
 public final class UserSettings {
+  private static final java.util.regex.Pattern NUMBER = java.util.regex.Pattern.compile("[0-9.]+");
   private static final String ENABLED = "spark.data_skip.enabled";
   private static final List ON = Arrays.asList(new String[] {"true", "on", "yes", "1"});
   private static final List OFF = Arrays.asList(new String[] {"false", "off", "no", "0"});
@@ -110,7 +111,7 @@ public final class UserSettings {
   /** null for what is no time. */
   private static Double seconds(String text) {
     try {
-      if (text.matches("[0-9.]+")) { // Java takes 5d for 5, where it is days; and of hundreds of digits it makes what JSON has no number for
+      if (NUMBER.matcher(text).matches()) { // Java takes 5d for 5, where it is days; and of hundreds of digits it makes what JSON has no number for
         Double read = Double.valueOf(text);
         return read.isInfinite() ? null : read;
       }

@@ -28,7 +28,10 @@ SOURCES = tuple(
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
-        ("files", "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing ChosenFiles ExplainedPath"),
+        (
+            "files",
+            "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing Answers ChosenFiles ExplainedPath",
+        ),
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
         ("files", "HadoopSettings SessionSettings Description ScanTrees SkippingFileIndex"),
@@ -69,6 +72,10 @@ class Jvm:
         """From now on the session's queries skip files."""
         self._rule = self._shim.install(self._session, self._callback)
 
+    def decided_again(self) -> str:
+        """As Answers.takeAgain."""
+        return str(self._rule.answers().takeAgain())
+
     def last_left_alone(self, but: str = "") -> str:
         """Spark's number of the last query, but one that runs, for which skipping was off; "" where there is none."""
         return str(self._rule.lastLeftAlone(but))
@@ -83,7 +90,8 @@ class Jvm:
             self._rule.setLastLeftAlone(before)
 
     def uninstall(self) -> None:
-        """They no longer do."""
+        """They no longer do, nor those that are planned already."""
+        self._rule.answers().close()
         self._shim.uninstall(self._session)
 
     def qualified(self, path: str) -> str:

@@ -1,10 +1,13 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.internal.config.ConfigEntry;
 import org.apache.spark.internal.config.ConfigEntry$;
@@ -13,6 +16,8 @@ import org.apache.spark.sql.internal.SQLConf;
 
 /** What is set in a session, and not at its default, of what readers of files and expressions may ask for. */
 public final class SessionSettings {
+  private static final Map LAST = Collections.synchronizedMap(new WeakHashMap()); // by SQLConf: what was set, and of that what is told
+
   private final SQLConf conf;
 
   public SessionSettings(SQLConf conf) {
@@ -54,16 +59,30 @@ public final class SessionSettings {
   /** Of Spark SQL, and of Hadoop's libraries; in one form, whatever was written. */
   public Map explicit(Configuration hadoop) {
     Map result = HadoopSettings.of(hadoop);
-    Iterator set = scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs()).entrySet().iterator();
+    Object[] last = (Object[]) LAST.get(conf);
+    if (last == null || !conf.settings().equals(last[0])) {
+      last = new Object[] {new HashMap(conf.settings()), new LinkedHashMap()};
+      boolean same = addTo((Map) last[1], (Map) last[0]);
+      if (same) LAST.put(conf, last);
+    }
+    result.putAll((Map) last[1]);
+    return result;
+  }
+
+  /** Adds those of a session. Whether they are the same as long as what is set is: not where a value names a variable, as of the environment. */
+  private boolean addTo(Map result, Map settings) {
+    boolean same = true;
+    Iterator set = settings.entrySet().iterator();
     while (set.hasNext()) {
       Map.Entry entry = (Map.Entry) set.next();
       String key = (String) entry.getKey();
+      same = same && ((String) entry.getValue()).indexOf('$') < 0;
       boolean ofSql = key.startsWith("spark.sql.");
       if (!ofSql && !HadoopSettings.ofLibraries(key)) continue;
       String value = ofSql ? differing(key, (String) entry.getValue()) : ((String) entry.getValue()).trim();
       if (value != null) result.put(key, value);
     }
-    return result;
+    return same;
   }
 
   /** What a session gives whether or not it is set: at other defaults on another machine, in another environment, or by another Spark. */

@@ -53,6 +53,8 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private String description;
   private final SparkSession asking; // the query's; the relation may be of another
   private final SideTime time; // of all scans of the query
+  private String version; // of the indexes of its table; null: not known
+  private Answers answers; // as far as that is known
   private volatile Object known; // of its rows, in a form that is equal for equal scans
   private List affordable; // of its runtime filters, once it is asked for
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
@@ -94,6 +96,12 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   public static TreeEncoder encoder(LogicalRelation scan) {
     return new TreeEncoder(Description.columns(scan), ((HadoopFsRelation) scan.relation()).partitionSchema());
+  }
+
+  /** version: of the indexes that its files are chosen by; null: not known. answers: of those who asked for the same before. */
+  public void decidedBy(String version, Answers answers) {
+    this.version = version;
+    this.answers = answers;
   }
 
   /** Tells the scans of a query apart. */
@@ -177,15 +185,19 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
    * alone differs where the same is planned again. In one text, since to answer anything by itself takes as long as most of what is decided.
    */
   public String told(Listing listing) {
-    return told(listing, true);
+    return which(true) + "\n" + toldOf(listing);
   }
 
   /** byCalls: what is to be skipped is not told in the answer. */
-  private String told(Listing listing, boolean byCalls) {
+  private String which(boolean byCalls) {
     Map which = new LinkedHashMap();
     which.put("by_calls", Boolean.valueOf(byCalls));
     which.put("execution_id", executionId());
     which.put("number", new Long(number));
+    return Plans.json(which);
+  }
+
+  private String toldOf(Listing listing) {
     Map json = toldOfScan();
     List roots = (List) json.get("roots");
     json.put("count", new Integer(listing.count()));
@@ -194,7 +206,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     json.put("contract", listing.contract());
     if (listing.job() != null) json.put("tasks", listing.job().told());
     json.put("refusals", RuntimeFilters.refusals(runtimeFilters, asking.sessionState().conf()));
-    return Plans.json(which) + "\n" + Plans.json(json) + "\n" + description();
+    return Plans.json(json) + "\n" + description();
   }
 
   /** What is told of it beside its description, ready for JSON. */
@@ -348,13 +360,39 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   /** What Python says of a listing, from which it has taken the files that need not be read. */
   private String asked(Listing listing) {
+    long start = System.nanoTime();
+    String told = toldOf(listing);
+    String known = version == null ? null : answers.of(version, told);
+    if (known != null) {
+      if (!takeAway(listing, known)) return decision(asked(listing, told(listing)));
+      answers.again(executionId(), number, number(known), (System.nanoTime() - start) / 1e6);
+      return DECIDED;
+    }
     if (!Connection.answersAtOnce()) {
       python.apply("connect", null); // of this thread, as one of adaptive execution, that has not asked before
-      if (!Connection.answersAtOnce()) return asked(listing, ""); // it asks for what else would be told
+      if (!Connection.answersAtOnce()) return decision(asked(listing, "")); // it asks for what else would be told
     }
-    String said = asked(listing, told(listing, false));
+    String said = asked(listing, which(false) + "\n" + told);
     if (said == null || !said.startsWith(DECIDED)) return said;
-    return listing.skipAll(said.substring(DECIDED.length()).split("\n")) ? DECIDED : asked(listing, told(listing)); // and tells of those that have changed
+    if (!takeAway(listing, said)) return decision(asked(listing, told(listing)));
+    if (version != null && !number(said).isEmpty()) answers.put(version, told, said);
+    return DECIDED;
+  }
+
+  /** Of what Python says, whether that is a decision. */
+  private static String decision(String said) {
+    return said != null && said.startsWith(DECIDED) ? DECIDED : said;
+  }
+
+  /** By which number a decision may be told again; "" where it may not. */
+  private static String number(String said) {
+    return said.split("\n", -1)[1];
+  }
+
+  /** Takes away what a decision says; false where that cannot be done so, as of files that have changed: then it takes nothing away. */
+  private static boolean takeAway(Listing listing, String said) {
+    String[] lines = said.split("\n");
+    return listing.skipAll((String[]) java.util.Arrays.copyOfRange(lines, Math.min(2, lines.length), lines.length));
   }
 
   private String asked(Listing listing, String told) {

@@ -47,6 +47,7 @@ public final class PushedDown {
 
   /** What of it speaks of nothing but these attributes. */
   public PushedDown about(AttributeSet output) {
+    if (isEmpty()) return this;
     List mine = new ArrayList();
     for (int i = 0; i < predicates.size(); i++) {
       List parts = Plans.conjuncts((Expression) predicates.get(i));
@@ -65,6 +66,7 @@ public final class PushedDown {
 
   /** The same of an operator's input, whose output `computed` gives by the ids of its attributes: what does not grow too much by that. */
   public PushedDown below(Map computed) {
+    if (isEmpty()) return this;
     List substitutedFilters = new ArrayList();
     for (int i = 0; i < runtimeFilters.size(); i++) {
       RuntimeFilter below = ((RuntimeFilter) runtimeFilters.get(i)).below(computed);
@@ -75,9 +77,15 @@ public final class PushedDown {
 
   /** What of it is known as well of the rows of an equal plan. The places of attributes are those in the output of each plan. */
   public PushedDown among(PushedDown other, Map places, Map otherPlaces) {
-    return new PushedDown(
-        kept(predicates, Alike.exactly(predicates, places), Alike.exactly(other.predicates, otherPlaces)),
-        kept(runtimeFilters, RuntimeFilter.alike(runtimeFilters, places), RuntimeFilter.alike(other.runtimeFilters, otherPlaces)));
+    List mine = new ArrayList();
+    if (!predicates.isEmpty() && !other.predicates.isEmpty()) {
+      mine = kept(predicates, Alike.exactly(predicates, places), Alike.exactly(other.predicates, otherPlaces));
+    }
+    List myFilters = new ArrayList();
+    if (!runtimeFilters.isEmpty() && !other.runtimeFilters.isEmpty()) {
+      myFilters = kept(runtimeFilters, RuntimeFilter.alike(runtimeFilters, places), RuntimeFilter.alike(other.runtimeFilters, otherPlaces));
+    }
+    return new PushedDown(mine, myFilters);
   }
 
   private static List kept(List all, List forms, List known) {

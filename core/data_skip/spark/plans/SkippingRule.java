@@ -38,6 +38,7 @@ public final class SkippingRule extends Rule {
   private final BiFunction python;
   private final boolean everything;
   private final Contracts contracts;
+  private final Answers answers = new Answers();
   private volatile String left = ""; // Spark's number of the last query that it left alone, as skipping was off
   private volatile String leftBefore = "";
   private volatile LogicalPlan lastLeft; // of which scans stayed as they were: kept for its report
@@ -48,6 +49,11 @@ public final class SkippingRule extends Rule {
     this.python = python;
     this.everything = everything;
     this.contracts = new Contracts(python);
+  }
+
+  /** What Python has decided of scans of the plans that it was given. */
+  public Answers answers() {
+    return answers;
   }
 
   public String ruleName() {
@@ -95,6 +101,7 @@ public final class SkippingRule extends Rule {
           boolean hasIndex = everything || known != null;
           if (hasIndex && (skipping.isBySetting() || asked && (everything || skipping.isServed(known)))) {
             skipping.description(); // by the settings in force now
+            if (known != null) skipping.decidedBy(known.version(), answers);
             return Plans.withLocation(scan, skipping);
           }
           left.add(number, scan, known != null);
