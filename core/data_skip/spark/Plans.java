@@ -327,9 +327,9 @@ public final class Plans {
     return result;
   }
 
-  /** Whether types are the same, with fields of the same names, but for what may be NULL. */
+  /** Whether types are the same, with fields of the same names, but for what may be NULL: their texts are of others as well, of names like `a:int,b`. */
   public static boolean namesAlike(DataType one, DataType other) {
-    return one.equals(other) || one.catalogString().equals(other.catalogString());
+    return DataType.equalsIgnoreNullability(one, other);
   }
 
   /**
