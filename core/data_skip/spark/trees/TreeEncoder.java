@@ -86,8 +86,9 @@ public final class TreeEncoder {
     } else if (expression instanceof PlanExpression) {
       json.put("parameters", single("plan", opaque(expression)));
       json.put("deterministic", Boolean.FALSE);
-    } else if (expression instanceof HigherOrderFunction && namesFieldsOtherwise((HigherOrderFunction) expression)) {
-      json.put("name", expression.getClass().getSimpleName() + " of fields with other names");
+    } else if (expression instanceof HigherOrderFunction && (Plans.isRandom(expression) || namesFieldsOtherwise((HigherOrderFunction) expression))) {
+      randoms++;
+      json.put("name", expression.getClass().getSimpleName() + " that is evaluated as another");
       json.put("parameters", single("function", opaque(expression)));
       json.put("deterministic", Boolean.FALSE);
     } else {
