@@ -1,4 +1,4 @@
-"""What Spark says to be deterministic, and is not: which of two functions it runs for both, or by what was before, depends on the rest of a plan."""
+"""What Spark says to be deterministic, and is not: which of two functions it runs for both, or what a record gives after another one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,14 @@ def _joined(lake: Lake, folder: Path, dim: dict[str, list[object]], on: str) -> 
     return max(scan.files_skipped for scan in report.scans)
 
 
-@pytest.mark.parametrize("on", [f"{FIRST} = k", "substr(hex(aes_encrypt(s, '0000111122223333')), 1, 6) = k", "from_csv(s, 'a STRING, b STRING, c STRING').b = k"])
+@pytest.mark.parametrize(
+    "on",
+    [
+        f"{FIRST} = k",
+        "substr(hex(aes_encrypt(s, '0000111122223333')), 1, 6) = k",
+        "from_csv(s, 'a STRING, b STRING, c STRING').b = k",
+    ],
+)
 def test_no_small_side_is_run_for_their_sake(lake: Lake, tmp_path: Path, on: str) -> None:
     for i, key in enumerate(["[true]", "[false]", "z", 'x"']):
         lake.file(f"{i}", {"k": [key], "pad": [list(range(40000))]})

@@ -358,7 +358,7 @@ public final class Plans {
     return result;
   }
 
-  /** Whether types are the same, with fields of the same names, but for what may be NULL: their texts are of others as well, of names like `a:int,b`. */
+  /** Whether types are the same, with fields of the same names, but for what may be NULL. Their texts do not tell: of names like `a:int,b`. */
   public static boolean namesAlike(DataType one, DataType other) {
     return DataType.equalsIgnoreNullability(one, other);
   }
