@@ -62,3 +62,22 @@ def test_no_small_side_is_run_for_their_sake(lake: Lake, tmp_path: Path, on: str
     on = on.replace("(a, b,", "(dim.a, dim.b,")
     assert _joined(lake, tmp_path / "dim", dim, on) == 0
     assert _joined(lake, tmp_path / "dim", dim, "s = k") > 0
+
+
+SUMS = ("a + b + c", "c + b + a", "a * b * c", "c * b * a")
+
+
+def test_expressions_that_spark_takes_for_each_other_are_not_collected_side_by_side(lake: Lake) -> None:
+    """It adds fractions in any order, whose last digits depend on it."""
+    rows = [tuple(step * (i + 1) for step in (0.1, 0.2, 0.3)) for i in range(4)]
+    for i, row in enumerate(rows):
+        lake.file(f"{i}", {name: [value] for name, value in zip("abc", row, strict=True)})
+    lake.index(*map(ValueList, SUMS))
+    lake.view()
+    for expression in SUMS:
+        for i, (a, b, c) in enumerate(rows):
+            value = eval(expression, {"a": a, "b": b, "c": c})
+            lake.query(f"SELECT a FROM t WHERE {expression} = {value!r}D", {f"{i}"})
+    with pytest.raises(DataSkipError, match="takes for each other"):
+        lake.index(ValueList("(a + b + c) - (c + b + a)"))
+    lake.index(ValueList("a + b > 0.5 AND b + a < 0.7 OR a > b"))

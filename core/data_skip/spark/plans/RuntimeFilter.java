@@ -67,7 +67,7 @@ public final class RuntimeFilter {
       boolean alone = Plans.deterministic(part) && !SideRows.inBatches(part, other.outputSet()) && !SideRows.holds(part, PlanExpression.class);
       if (aboutBoth && alone) both.add(part);
     }
-    if (both.isEmpty()) return null;
+    if (both.isEmpty() || Alike.areMistaken(both)) return null; // side by side, as the join may not evaluate them
     return new RuntimeFilter(both, other, false, new String[1]);
   }
 
