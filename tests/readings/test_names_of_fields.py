@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -85,3 +86,28 @@ def test_a_join_on_structs_with_other_names(dim: Lake, join: str) -> None:
     """What filters ask of generated rows, they ask of structs with the names of these."""
     wanted = f"SELECT s, items FROM one LATERAL VIEW explode(items.b) AS e WHERE e > 1000 OR {TAKEN} = 2"
     dim.query(f"SELECT * FROM other {join} ({wanted}) AS w ON other.s = w.s AND other.items = w.items")
+
+
+@pytest.mark.parametrize("nothing", ["SELECT s AS r, pad FROM odd WHERE 1 = 0", "(SELECT s AS r, pad FROM odd LIMIT 0)"])
+def test_names_that_read_as_several(dim: Lake, tmp_path: Path, nothing: str) -> None:
+    """Spark's text of a type has the names as they are."""
+    for view, names in {"odd": ("a:bigint,b", "c"), "even": ("a", "b:bigint,c")}.items():
+        lake = Lake(dim.spark, dim.skipping, tmp_path / view)
+        struct = pa.struct([(name, pa.int64()) for name in names])
+        for i in range(4):
+            value = dict(zip(names, (100 + i, i), strict=True))
+            lake.file(f"{i}.parquet", pa.table({"s": pa.array([value], struct), "pad": [list(range(3000))]}))
+        lake.view(view)
+    key = "variant_get(to_variant_object({}), '$.c', 'bigint')"
+    lake.index(ValueList(key.format("s")))  # of which there is none
+    dim.query(f"SELECT * FROM ({nothing} UNION ALL SELECT s, pad FROM even) JOIN dim ON {key.format('r')} = n")
+
+
+def test_types_whose_names_read_as_several(lake: Lake) -> None:
+    for i in range(4):
+        lake.file(f"{i}.parquet", {"s": [f'{{"a":{i},"c":{i}}}']})
+    text = "to_json(from_json(s, 'STRUCT<{}: BIGINT, {}: BIGINT>'))"
+    lake.index(ValueList(text.format("a", "`b:bigint,c`")))
+    lake.view()
+    lake.query(f"""SELECT * FROM t WHERE {text.format("`a:bigint,b`", "c")} = '{{"c":2}}'""")
+    lake.query(f"""SELECT * FROM t WHERE {text.format("a", "`b:bigint,c`")} = '{{"a":2}}'""", {"2.parquet"})

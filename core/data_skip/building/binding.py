@@ -30,6 +30,7 @@ from data_skip.store.reader import Reading, difference, unsure
 _SHOWN = 300  # characters of what is wrong
 _NOT_DONE = "which data-skip does not do for an index"
 _MIXED = "is by Python functions with different environments, or archives, which Spark gives to all; register them in one"
+_MISTAKEN = "has parts that Spark takes for each other, and evaluates one for both, as `a + b + c` for `c + b + a`; write them alike"
 _ZONE: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}  # later versions ask for it
 
 
@@ -72,6 +73,8 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
             raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}")
         trees.append(tree)
         types.append(selected.schema[0].dataType)
+    if jvm.mistakes(frame.select(*map(F.expr, index.inputs))):
+        raise DataSkipError(f"{index}: {' and '.join(index.inputs)} {_MISTAKEN}")
     if calls_python(map(decode, trees)) and jvm.mixes_environments(frame.select(*map(F.expr, index.inputs))):
         raise DataSkipError(f"{index}: {' and '.join(index.inputs)} {_MIXED}")
     if refusal := index.refuse(tuple(tree.type for tree in indexed(list(map(decode, trees))))):

@@ -214,7 +214,8 @@ def _read(
 ) -> dict[int, Collected]:
     """What Spark finds in the wanted files, by the place of each in the listing."""
     indexes, trees = [one.index for one in bindings], [tree for one in bindings for tree in one.definition.bound_expressions]
-    if len(bindings) > 1 and calls_python(trees) and target.jvm.mixes_environments(state.frame.select(*expressions_of(indexes))):
+    together = state.frame.select(*expressions_of(indexes)) if len(bindings) > 1 else None
+    if together and (target.jvm.mistakes(together) or (calls_python(trees) and target.jvm.mixes_environments(together))):
         return _joined([([i], _read(target, state, listing, wanted, [one], report)) for i, one in enumerate(bindings)])
     reader = bindings[0].definition.reader
     malformed = malformed_column(reader)

@@ -14,6 +14,8 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.CsvToStructs;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.HigherOrderFunction;
+import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
@@ -114,15 +116,44 @@ public final class Plans {
   }
 
   /**
-   * Whether a function gives another value each time, though Spark calls it deterministic: aes_encrypt draws a vector to begin with, and
-   * from_csv takes a record with odd quotes apart in another way than the first one that it is given, where it leaves out fields.
+   * Whether a function gives another value each time, though Spark calls it deterministic: aes_encrypt draws a vector to begin with,
+   * from_csv takes a record with odd quotes apart in another way than the first one that it is given, where it leaves out fields, and of
+   * functions that Spark takes for the same it runs one.
    */
   public static boolean isRandom(Expression expression) {
+    if (expression instanceof HigherOrderFunction) return isTakenForOthers(expression, new ArrayList());
     if (expression instanceof CsvToStructs) {
       scala.Option required = ((CsvToStructs) expression).requiredSchema();
       return required.isDefined() && ((StructType) required.get()).length() < ((CsvToStructs) expression).schema().length();
     }
     return expression instanceof StaticInvoke && ((StaticInvoke) expression).functionName().equals("aesEncrypt");
+  }
+
+  /**
+   * Whether Spark may take a function that is called for elements for another one: where a function inside of it asks for one of several
+   * variables around, Spark's form tells them by their places in that (see Alike), as `zip_with(a, b, (x, y) -> exists(c, z -> z > x))` from
+   * `... z > y`. Which of them an operator then runs for both depends on what else it evaluates.
+   */
+  private static boolean isTakenForOthers(Expression expression, List around) {
+    List inside = around;
+    if (expression instanceof LambdaFunction) {
+      for (int i = 0; i < around.size() && around.size() > 1; i++) {
+        if (expression.references().contains((NamedExpression) around.get(i))) return true;
+      }
+      inside = new ArrayList(around);
+      inside.addAll(scala.jdk.javaapi.CollectionConverters.asJava(((LambdaFunction) expression).arguments()));
+    }
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (isTakenForOthers((Expression) children.next(), inside)) return true;
+    return false;
+  }
+
+  /** Whether an expression gives a row the same each time, whichever rows are given to it before: Spark says so also of functions that do not. */
+  public static boolean deterministic(Expression expression) {
+    if (!expression.deterministic() || isRandom(expression)) return false;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (!deterministic((Expression) children.next())) return false;
+    return true;
   }
 
   /**
@@ -327,9 +358,9 @@ public final class Plans {
     return result;
   }
 
-  /** Whether types are the same, with fields of the same names, but for what may be NULL. */
+  /** Whether types are the same, with fields of the same names, but for what may be NULL. Their texts do not tell: of names like `a:int,b`. */
   public static boolean namesAlike(DataType one, DataType other) {
-    return one.equals(other) || one.catalogString().equals(other.catalogString());
+    return DataType.equalsIgnoreNullability(one, other);
   }
 
   /**

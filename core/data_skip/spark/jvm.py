@@ -160,6 +160,10 @@ class Jvm:
         """Whether Spark runs at once Python functions of a DataFrame that were given different environments: all in that of one."""
         return bool(self._shim.mixesEnvironments(frame._jdf.queryExecution().optimizedPlan()))
 
+    def mistakes(self, frame: DataFrame) -> bool:
+        """Whether Spark may take expressions of a DataFrame for each other, and evaluate one for both, as `a + b + c` for `c + b + a`."""
+        return bool(self._shim.mistakes(frame._jdf.queryExecution().optimizedPlan()))
+
     def asks_who_and_when(self, frame: DataFrame) -> bool:
         """Whether a DataFrame asks when, by whom or in which session it is run, as by current_date() or current_database()."""
         return bool(self._shim.asksWhoAndWhen(frame._jdf.queryExecution().analyzed()))

@@ -16,6 +16,10 @@ import org.apache.spark.sql.internal.SQLConf;
 
 /** What is set in a session, and not at its default, of what readers of files and expressions may ask for. */
 public final class SessionSettings {
+  /** Settings of how work is cut and exchanged: rows are the same however it is. Spark turns off some of them for a cache (its CacheManager). */
+  private static final String[] OF_WORK = {
+    "spark.sql.adaptive.", "spark.sql.sources.bucketing.", "spark.sql.shuffle.", "spark.sql.autoBroadcastJoinThreshold",
+  };
   private static final Map LAST = Collections.synchronizedMap(new WeakHashMap()); // by SQLConf: what was set, and of that what is told
 
   private final SQLConf conf;
@@ -40,8 +44,9 @@ public final class SessionSettings {
   }
 
   /**
-   * Whether functions and readers that ask for settings as they run, as for the policy by which times are parsed, find the same ones. A cache is
-   * planned in a session of its own, with the settings of that moment, and filled by those of the query that is the first to read it.
+   * Whether functions and readers that ask for settings as they run, as for the policy by which times are parsed, or to_json whether it leaves out
+   * fields that are NULL, find the same ones. Which they ask for is a list that is never complete. A cache is planned in a session of its own,
+   * with the settings of that moment, and filled by those of the query that is the first to read it.
    */
   public static boolean runAlike(SQLConf one, SQLConf other) {
     return one == other || askedLate(one).equals(askedLate(other));
@@ -51,7 +56,10 @@ public final class SessionSettings {
     Map late = new LinkedHashMap();
     for (Iterator all = scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs()).entrySet().iterator(); all.hasNext();) {
       Map.Entry entry = (Map.Entry) all.next();
-      if (((String) entry.getKey()).startsWith("spark.sql.legacy.")) late.put(entry.getKey(), entry.getValue());
+      String key = (String) entry.getKey();
+      boolean isLate = key.startsWith("spark.sql.");
+      for (int i = 0; i < OF_WORK.length; i++) isLate &= !key.startsWith(OF_WORK[i]);
+      if (isLate) late.put(key, entry.getValue());
     }
     return late;
   }

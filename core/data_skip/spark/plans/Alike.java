@@ -1,21 +1,28 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.sql.catalyst.expressions.Add;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.ExprId$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InSubquery;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.expressions.Multiply;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
+import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.types.IntegralType;
 
 /**
  * Expressions in a form that is equal where they say the same of two plans: each attribute is its place among the plan's columns. Nothing
@@ -51,6 +58,36 @@ public final class Alike {
       result.add(numbered(placed((Expression) expressions.get(i), places), new HashMap(), new AtomicLong()));
     }
     return result;
+  }
+
+  /**
+   * Whether Spark may take parts of expressions that one operator evaluates for each other, though they are not the same: it evaluates the
+   * first for all (EquivalentExpressions), as `a + b + c` for `c + b + a`. Where only operands of comparisons, of AND and OR, of whole numbers,
+   * or two of a sum or product are in another order, values are the same.
+   */
+  public static boolean areMistaken(List expressions) {
+    Map known = new HashMap(); // by Spark's form
+    for (int i = 0; i < expressions.size(); i++) if (isMistaken((Expression) expressions.get(i), known)) return true;
+    return false;
+  }
+
+  private static boolean isMistaken(Expression expression, Map known) {
+    if (expression.children().isEmpty() || expression instanceof LambdaFunction) return false;
+    boolean same = expression instanceof BinaryComparison || expression instanceof And || expression instanceof Or || isOfTwo(expression);
+    if (!same && !(expression.dataType() instanceof IntegralType)) {
+      Object form = exactly(Collections.singletonList(expression), Collections.EMPTY_MAP).get(0);
+      Object other = known.put(expression.canonicalized(), form);
+      if (other != null && !other.equals(form)) return true;
+    }
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (isMistaken((Expression) children.next(), known)) return true;
+    return false;
+  }
+
+  private static boolean isOfTwo(Expression sum) {
+    if (!(sum instanceof Add) && !(sum instanceof Multiply)) return false;
+    Class kind = sum.getClass();
+    return !kind.isInstance(sum.children().head()) && !kind.isInstance(sum.children().last());
   }
 
   /** With the variables of its functions numbered in the order in which they are declared. */

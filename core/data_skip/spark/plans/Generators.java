@@ -46,7 +46,7 @@ public final class Generators {
       List parts = Plans.conjuncts((Expression) predicates.get(i));
       for (int j = 0; j < parts.size(); j++) {
         Expression part = (Expression) parts.get(j);
-        if (!speaksOf(part, generate, generated) || !part.deterministic()) continue;
+        if (!speaksOf(part, generate, generated) || !Plans.deterministic(part)) continue;
         if (generate.outer() && mayHoldOfNull(part, generated)) continue;
         List about = Plans.substituteAll(Collections.singletonList(part), generated);
         if (!about.isEmpty()) body = body == null ? (Expression) about.get(0) : new And(body, (Expression) about.get(0));
@@ -107,7 +107,7 @@ public final class Generators {
   private static Expression array(Expression generator) {
     if (!(generator instanceof Explode) && !(generator instanceof PosExplode) && !(generator instanceof Inline)) return null;
     Expression collection = (Expression) generator.children().head();
-    if (!collection.deterministic()) return null;
+    if (!Plans.deterministic(collection)) return null;
     return collection.dataType() instanceof MapType ? new MapEntries(collection) : collection;
   }
 

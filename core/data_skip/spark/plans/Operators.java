@@ -101,7 +101,7 @@ public final class Operators {
     scala.collection.Iterator iterator = expressions.iterator();
     while (iterator.hasNext()) {
       Expression one = (Expression) iterator.next();
-      if (!one.deterministic() && (!ofGroups || !Groups.withoutAggregates(one).deterministic())) return false;
+      if (!Plans.deterministic(one) && (!ofGroups || !Plans.deterministic(Groups.withoutAggregates(one)))) return false;
     }
     return true;
   }

@@ -64,10 +64,10 @@ public final class RuntimeFilter {
     for (int i = 0; i < conditions.size(); i++) {
       Expression part = KeyPredicates.asWritten((Expression) conditions.get(i));
       boolean aboutBoth = SideRows.meets(part, mine.outputSet()) && SideRows.meets(part, other.outputSet());
-      boolean alone = part.deterministic() && !SideRows.inBatches(part, other.outputSet()) && !SideRows.holds(part, PlanExpression.class);
+      boolean alone = Plans.deterministic(part) && !SideRows.inBatches(part, other.outputSet()) && !SideRows.holds(part, PlanExpression.class);
       if (aboutBoth && alone) both.add(part);
     }
-    if (both.isEmpty()) return null;
+    if (both.isEmpty() || Alike.areMistaken(both)) return null; // side by side, as the join may not evaluate them
     return new RuntimeFilter(both, other, false, new String[1]);
   }
 
@@ -76,7 +76,7 @@ public final class RuntimeFilter {
     ScalarSubquery found = SideRows.subquery(predicate);
     if (found == null || !found.outerAttrs().isEmpty() || SideRows.holds(predicate, PythonUDF.class)) return null;
     Expression rest = KeyPredicates.replaced(predicate, found, new Literal(null, found.dataType()));
-    if (!rest.deterministic() || SideRows.subquery(rest) != null) return null;
+    if (!Plans.deterministic(rest) || SideRows.subquery(rest) != null) return null;
     LogicalPlan query = (LogicalPlan) found.plan();
     return new RuntimeFilter(Collections.singletonList(predicate), query, true, new String[1]);
   }

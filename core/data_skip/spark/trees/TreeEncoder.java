@@ -86,8 +86,9 @@ public final class TreeEncoder {
     } else if (expression instanceof PlanExpression) {
       json.put("parameters", single("plan", opaque(expression)));
       json.put("deterministic", Boolean.FALSE);
-    } else if (expression instanceof HigherOrderFunction && namesFieldsOtherwise((HigherOrderFunction) expression)) {
-      json.put("name", expression.getClass().getSimpleName() + " of fields with other names");
+    } else if (expression instanceof HigherOrderFunction && (Plans.isRandom(expression) || namesFieldsOtherwise((HigherOrderFunction) expression))) {
+      randoms++;
+      json.put("name", expression.getClass().getSimpleName() + " that is evaluated as another");
       json.put("parameters", single("function", opaque(expression)));
       json.put("deterministic", Boolean.FALSE);
     } else {
@@ -337,10 +338,21 @@ public final class TreeEncoder {
     return result;
   }
 
+  /** As Spark names it. Names of fields stand there as they are: where some could be taken for several fields, JSON tells the type besides. */
   public static String typeName(DataType type) {
     if (type instanceof UserDefinedType) return "udt " + type.getClass().getSimpleName();
-    String name = type.catalogString();
+    String name = isAmbiguous(type) ? type.catalogString() + " " + type.json() : type.catalogString();
     if (name.indexOf(" collate ") < 0) return name;
     return name.replaceAll("string collate UTF8_BINARY(?![A-Za-z_])", "string"); // later versions of Spark tell the default where it is written out
+  }
+
+  private static boolean isAmbiguous(DataType type) {
+    return type.existsRecursively(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object part) {
+        String[] names = part instanceof StructType ? ((StructType) part).fieldNames() : new String[0];
+        for (int i = 0; i < names.length; i++) if (names[i].indexOf(',') >= 0 || names[i].indexOf('>') >= 0) return Boolean.TRUE;
+        return Boolean.FALSE;
+      }
+    });
   }
 }

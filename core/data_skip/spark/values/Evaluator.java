@@ -177,7 +177,7 @@ public final class Evaluator {
       Expression expression = Plans.unshared(replace(node(place), replaced));
       scala.collection.Iterator references = expression.references().iterator();
       while (references.hasNext()) if (!attributes.contains(references.next())) return null;
-      if (!expression.deterministic() || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;
+      if (!Plans.deterministic(expression) || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;
     }
     final List rows = new ArrayList();
     answers(types(targets), arrowStream, new Answer() {
