@@ -338,7 +338,7 @@ public final class TreeEncoder {
   }
 
   public static String typeName(DataType type) {
-    if (type instanceof UserDefinedType) return "udt " + type.getClass().getSimpleName();
+    if (type instanceof UserDefinedType) return "udt " + type.getClass().getSimpleName() + " of " + typeName(((UserDefinedType) type).sqlType());
     String name = type.catalogString();
     if (name.indexOf(" collate ") < 0) return name;
     return name.replaceAll("string collate UTF8_BINARY(?![A-Za-z_])", "string"); // later versions of Spark tell the default where it is written out
