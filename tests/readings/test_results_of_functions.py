@@ -161,11 +161,11 @@ def test_booleans_by_arrow_that_are_errors_alone(lake: Lake) -> None:
 
 def test_timestamps_in_a_users_type(lake: Lake) -> None:
     """A plain function is given those of the zone of workers, whatever the type is called."""
-    lake.spark.udf.register("day", versioned(lambda c: str(c), 1))
+    lake.spark.udf.register("day_of_moment", versioned(lambda c: str(c), 1))
     schema = StructType([StructField("c", Moment())])
     lake.spark_file("a", lake.spark.createDataFrame([(datetime(2020, 1, 1),)], schema, verifySchema=False))
     with pytest.raises(DataSkipError, match="takes or gives timestamps in Python"):
-        lake.index(ValueList("day(c)"))
+        lake.index(ValueList("day_of_moment(c)"))
 
 
 def test_pandas_of_a_users_type(lake: Lake) -> None:
