@@ -182,8 +182,9 @@ def test_a_version_is_a_whole_number_or_a_text() -> None:
     for version in (1.5, None, True):
         with pytest.raises(DataSkipError, match="must be a whole number or a text"):
             versioned(first, version)  # type: ignore[arg-type]
-    with pytest.raises(DataSkipError, match="before udf"):
-        versioned("first", 1)  # type: ignore[arg-type]
+    for function in ("first", F.udf(first, "string"), F.pandas_udf(first_of_many, "string")):  # type: ignore[call-overload]
+        with pytest.raises(DataSkipError, match="before udf"):
+            versioned(function, 1)
     assert versioned(first, "2024-05")("ann") == "a"
 
 

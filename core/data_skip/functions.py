@@ -50,6 +50,6 @@ def versioned(function: Callable[..., Any], version: int | str) -> Versioned:
     """
     if isinstance(version, bool) or not isinstance(version, int | str):
         raise DataSkipError(f"the version of a function must be a whole number or a text, not {version!r}")
-    if not callable(function):
+    if not callable(function) or hasattr(function, "evalType"):
         raise DataSkipError(f"versioned takes a function, before udf() or pandas_udf() make one of Spark's of it, not {function!r}")
     return Versioned(function, version)

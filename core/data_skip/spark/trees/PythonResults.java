@@ -1,5 +1,7 @@
 package data_skip;
 
+import org.apache.spark.internal.config.ConfigEntry;
+import org.apache.spark.internal.config.ConfigEntry$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.internal.SQLConf;
@@ -27,16 +29,17 @@ public final class PythonResults {
   private PythonResults() {}
 
   /**
-   * Whether a result may be another one, or an error, beside those of other rows: of a plain function by Arrow any but text, binary and booleans. Of
-   * all of a batch PySpark makes one Series of pandas, in which large whole numbers are rounded, or cut otherwise, beside a None or a fraction, times
-   * are of another zone beside one that pandas cannot hold, as 9999-12-31, and dates of times are those of UTC or local ones. Where it makes an array
-   * of Arrow of it at once (later versions), DOUBLE and DATE are the same as well, and whole numbers, where those that are too large are errors.
+   * Whether a result may be another one, or an error, beside those of other rows: of a plain function by Arrow any but text and binary. Of all of a
+   * batch PySpark makes one Series of pandas, in which large whole numbers are rounded, or cut otherwise, beside a None or a fraction, times are of
+   * another zone beside one that pandas cannot hold, as 9999-12-31, dates of times are those of UTC or local ones, and a NaT is NULL beside a boolean,
+   * and an error alone. Where it makes an array of Arrow of it at once (later versions), BOOLEAN, DOUBLE and DATE are the same as well, and whole
+   * numbers, where those that are too large are errors.
    */
   public static boolean changeBesideOthers(PythonUDF function) {
     DataType type = function.dataType();
-    if (function.evalType() != ROWS_BY_ARROW || isTextual(type) || type instanceof BooleanType) return false;
+    if (function.evalType() != ROWS_BY_ARROW || isTextual(type)) return false;
     if (makesSeries()) return true;
-    return type instanceof IntegralType ? !is(SAFELY) : !(type instanceof DoubleType || type instanceof DateType);
+    return type instanceof IntegralType ? !is(SAFELY) : !(type instanceof BooleanType || type instanceof DoubleType || type instanceof DateType);
   }
 
   /** Whether the arguments of a function, or its results, may be others beside those of other rows. */
@@ -76,14 +79,11 @@ public final class PythonResults {
   }
 
   private static boolean makesSeries() {
-    return is(BY_SERIES); // without that setting Spark 4.0 always does
+    return is(BY_SERIES); // which Spark 4.0 does not know: it always does, whatever a configuration that it shares with a later one sets
   }
 
   private static boolean is(String setting) {
-    try {
-      return Boolean.parseBoolean(SQLConf.get().getConfString(setting));
-    } catch (java.util.NoSuchElementException none) {
-      return true;
-    }
+    ConfigEntry entry = ConfigEntry$.MODULE$.findEntry(setting);
+    return entry == null || Boolean.TRUE.equals(SQLConf.get().getConf(entry));
   }
 }

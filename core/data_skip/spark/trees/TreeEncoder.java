@@ -340,7 +340,7 @@ public final class TreeEncoder {
 
   /** As Spark names it. Names of fields stand there as they are: where some could be taken for several fields, JSON tells the type besides. */
   public static String typeName(DataType type) {
-    if (type instanceof UserDefinedType) return "udt " + type.getClass().getSimpleName();
+    if (type instanceof UserDefinedType) return "udt " + type.getClass().getSimpleName() + " of " + typeName(((UserDefinedType) type).sqlType());
     String name = isAmbiguous(type) ? type.catalogString() + " " + type.json() : type.catalogString();
     if (name.indexOf(" collate ") < 0) return name;
     return name.replaceAll("string collate UTF8_BINARY(?![A-Za-z_])", "string"); // later versions of Spark tell the default where it is written out
