@@ -26,6 +26,7 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.StructField;
@@ -340,10 +341,15 @@ public final class TreeEncoder {
 
   /** As Spark names it. Names of fields stand there as they are: where some could be taken for several fields, JSON tells the type besides. */
   public static String typeName(DataType type) {
-    if (type instanceof UserDefinedType) return "udt " + type.getClass().getSimpleName() + " of " + typeName(((UserDefinedType) type).sqlType());
+    if (type instanceof UserDefinedType) return userDefined(type.getClass().getSimpleName(), ((UserDefinedType) type).sqlType());
     String name = isAmbiguous(type) ? type.catalogString() + " " + type.json() : type.catalogString();
     if (name.indexOf(" collate ") < 0) return name;
     return name.replaceAll("string collate UTF8_BINARY(?![A-Za-z_])", "string"); // later versions of Spark tell the default where it is written out
+  }
+
+  /** Those that are not kept as bytes, as Sedona's are, tell of what they are made: it may be times, which are of a zone. */
+  private static String userDefined(String name, DataType kept) {
+    return "udt " + name + (kept instanceof BinaryType ? "" : " of " + typeName(kept));
   }
 
   private static boolean isAmbiguous(DataType type) {
