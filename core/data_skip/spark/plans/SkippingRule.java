@@ -101,7 +101,7 @@ public final class SkippingRule extends Rule {
           boolean hasIndex = everything || known != null;
           if (hasIndex && (skipping.isBySetting() || asked && (everything || skipping.isServed(known)))) {
             skipping.description(); // by the settings in force now
-            if (known != null) skipping.decidedBy(known.version(), answers);
+            if (known != null) skipping.decidedBy(known, answers);
             return Plans.withLocation(scan, skipping);
           }
           left.add(number, scan, known != null);
