@@ -39,7 +39,9 @@ def partition_values(predicate: Expression) -> dict[str, BoundIndex]:
 
 def records(listing: Listing, listed: ListedVersions, indexes: Mapping[str, BoundIndex]) -> dict[str, pa.StructArray]:
     """Records as MinMax has them, of the file versions of a snapshot; null where one is not listed."""
-    directories = listed.directories() if indexes else np.empty(0)
+    if not indexes:
+        return {}
+    directories = listed.directories()
     of_version = pa.array(directories, mask=directories < 0)
     return {name: _records(listing, index).take(of_version) for name, index in indexes.items()}
 
