@@ -19,7 +19,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.catalyst.trees.TreePatternBits;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
@@ -50,7 +52,13 @@ public final class Descent {
 
   private static LogicalPlan withoutPruning(LogicalPlan plan) {
     if (!plan.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) return plan;
-    return (LogicalPlan) plan.transformAllExpressions(
+    return (LogicalPlan) plan.transformAllExpressionsWithPruning(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object patterns) {
+            return Boolean.valueOf(((TreePatternBits) patterns).containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY()));
+          }
+        },
+        UnknownRuleId$.MODULE$,
         new scala.runtime.AbstractPartialFunction() {
           public boolean isDefinedAt(Object expression) {
             return expression instanceof DynamicPruning;
