@@ -18,7 +18,7 @@ from data_skip.files.listing import Listing
 from data_skip.planning.decide import FEW, Decided, Judgement, Verdict
 from data_skip.planning.report import ScanReport
 
-LONGEST = 100_000  # letters of what is told of a scan, as with a list of values, that are kept
+LONGEST = 50_000  # letters of what is told of a scan, as with a list of values, that are kept
 _MOST = 512  # as of Answers.java
 
 
