@@ -102,7 +102,8 @@ def _index_some(
     def rows_on(last: Snapshot | None) -> pa.Table | None:
         """What to write on a version: by a listing that is younger than what it says, of those collected files that have not changed since.
 
-        Where others have written meanwhile, all are listed again.
+        All are listed again where others have written meanwhile, where one is seen to have changed, and where what is said anew of files
+        stands for long, as more are to come: another refresh may have found since that there was nothing to say, which this would undo.
         """
         written.clear()
         if last is not None:
@@ -110,7 +111,8 @@ def _index_some(
         as_read = target.knows(last)
         known = target.known if as_read else Generations.of(last)
         places, after = np.flatnonzero(listing.unchanged(wanted)), target.listed
-        if not as_read or (wanted.any() and not len(places)):
+        changed = len(places) < np.count_nonzero(wanted)
+        if not as_read or changed or (to_come and len(known.changes(after, target.below))):
             after = state.list_again()
             places = np.flatnonzero(wanted)
             places = places[places_in(after, keys.take(pa.array(places))) >= 0]
