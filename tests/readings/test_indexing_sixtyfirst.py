@@ -1,14 +1,22 @@
-"""The sixty-first reading, of indexing by one listing: what a commit says of files that changed since."""
+"""The sixty-first reading, of indexing by one listing: what a commit says of files that changed since; and files as columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from data_skip import MinMax, Table, ValueList
 from data_skip.building import indexing
+from data_skip.files import listing
+from data_skip.store import FileKey, versions
+from data_skip.store.delta import rows_of
+from data_skip.store.layout import keys_of
 from tests.support import Lake
 
 
@@ -69,3 +77,38 @@ def test_what_stands_until_all_are_collected_is_of_a_young_listing(lake: Lake, m
     once_collected(monkeypatch, meanwhile)
     one.create_index(ValueList("x"), files_per_commit=1)
     assert [*seen, rows(two)] == [[*range(5)]] * 2
+
+
+KEYS = st.lists(st.builds(FileKey, st.sampled_from(["", "a b", "p=1/%20", "😀/x"]), st.integers(0, 2), st.sampled_from([-1, 0])))
+
+
+@given(KEYS, KEYS, st.integers(1, 3), st.integers(1, 4))
+def test_file_versions_are_found_among_others(keys: list[FileKey], wanted: list[FileKey], chunk: int, compared: int) -> None:
+    """The first one, where there are several."""
+    whole = pa.concat_tables([keys_of([]), *(keys_of(keys[i : i + chunk]) for i in range(0, len(keys), chunk))])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(versions, "_COMPARED", compared)
+        found = versions.places_in(whole, keys_of(wanted))
+    assert found.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]
+
+
+@pytest.mark.parametrize("type_", [pa.string(), pa.large_string()])
+def test_paths_of_more_text_than_an_array_of_the_store_holds(type_: pa.DataType) -> None:
+    """Of tens of millions of files; pyarrow makes one array of all chunks of which it takes some rows."""
+    chunk, count = pa.array(["a" * (1 << 20)], type_), (1 << 11) + 1
+    numbers = pa.array(np.arange(count))
+    keys = pa.table([pa.chunked_array([chunk] * count), numbers, numbers], list(versions.KEYS))
+    assert versions.places_in(keys, keys.slice(count - 2)).tolist() == [count - 2, count - 1]
+    assert len(rows_of(keys, (), {})) == count
+
+
+def test_listings_of_several_chunks(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "_PATHS", 2)
+    for i in range(5):
+        lake.file(f"{i % 2} ä%20/{i}.parquet", {"x": [i]})
+    table = lake.table(options={"recursiveFileLookup": "true"})
+    assert table.create_index(MinMax("x"), files_per_commit=2).files_collected == 5
+    (lake.folder / "0 ä%20/4.parquet").unlink()
+    lake.file("5.parquet", {"x": [5]})
+    assert table.refresh().files_collected == 1
+    assert rows(table) == [0, 1, 2, 3, 5]

@@ -29,7 +29,7 @@ from data_skip.sample import Sample, spread
 from data_skip.spark.errors import not_understood
 from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot
-from data_skip.store.versions import places_in
+from data_skip.store.versions import places_in, taken
 
 _TRIES = 20
 
@@ -57,7 +57,7 @@ def index_files(
     is_current = places_in(current, keys) >= 0
     once = below & ~is_current  # two partitions may have the same location
     places = np.flatnonzero(once)
-    once[places] = _are_first(keys.take(pa.array(places)))
+    once[places] = _are_first(taken(keys, places))
     recent = once & too_recent(listing.files, now)
     wanted = once & ~recent
     let_clocks_pass(listing.files.filter(pa.array(wanted)), now)
@@ -115,7 +115,7 @@ def _index_some(
         if not as_read or changed or (to_come and len(known.changes(after, target.below))):
             after = state.list_again()
             places = np.flatnonzero(wanted)
-            places = places[places_in(after, keys.take(pa.array(places))) >= 0]
+            places = places[places_in(after, taken(keys, places)) >= 0]
         if wanted.any() and not len(after):
             raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
         unchanged = len(places)
@@ -126,7 +126,7 @@ def _index_some(
         if nothing_to_say or (to_come and not chosen and not report.files_collected):
             written.append(_Written([], known, after, unchanged, None))
             return None
-        collected = keys.take(pa.array(chosen, pa.int64()))
+        collected = taken(keys, np.array(chosen, dtype=np.int64))
         now_known = known.changed_by(changes)
         said = Generations(collected, now_known.of_each(collected)).and_of(changes.but_of(collected))
         as_of = (1, "") if last is None else (last.version + 1, last.said[1])  # in the first case nobody knows of which table
