@@ -111,17 +111,18 @@ def _index_some(
         as_read = target.knows(last)
         known = target.known if as_read else Generations.of(last)
         places, after = np.flatnonzero(listing.unchanged(wanted)), target.listed
-        changed = len(places) < np.count_nonzero(wanted)
-        if not as_read or changed or (to_come and len(known.changes(after, target.below))):
+        stands = as_read and len(places) == np.count_nonzero(wanted)
+        changes = known.changes(after, target.below) if stands else None
+        if changes is None or (to_come and len(changes)):
             after = state.list_again()
+            if wanted.any() and not len(after):
+                raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
             places = np.flatnonzero(wanted)
             places = places[places_in(after, taken(keys, places)) >= 0]
-        if wanted.any() and not len(after):
-            raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
+            changes = known.changes(after, target.below)
         unchanged = len(places)
         chosen = [i for i in places.tolist() if i not in unreadable]
         files = [found.get(i) or Collected(records=[None] * len(bindings)) for i in chosen]
-        changes = known.changes(after, target.below)
         nothing_to_say = not (files or len(changes) or target.new or not (last and last.is_listing))
         if nothing_to_say or (to_come and not chosen and not report.files_collected):
             written.append(_Written([], known, after, unchanged, None))

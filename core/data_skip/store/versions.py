@@ -99,7 +99,7 @@ def _perhaps_in(keys: pa.Table, mixed: npt.NDArray[np.uint64]) -> tuple[Places, 
 
 
 def taken(keys: pa.Table, places: Places) -> pa.Table:
-    """Some rows, by their places in rising order. Of each chunk by itself: pyarrow would make one of all first, which may not be that long."""
+    """Some rows, by their places in rising order. Of each chunk by itself: pyarrow makes one of all first, which may be too long for it."""
     parts = keys.to_batches()
     starts = np.cumsum([0, *map(len, parts)])
     ends = np.searchsorted(places, starts).tolist()
