@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from data_skip.clause import Mask
 from data_skip.store import Snapshot
-from data_skip.store.versions import KEYS_SCHEMA, Places, places_in
+from data_skip.store.versions import KEYS_SCHEMA, Places, places_in, taken
 
 Below = Callable[[pa.Table], Mask]
 
@@ -50,8 +50,8 @@ class Generations:
         gone[at[at >= 0]] = False
         missing = np.flatnonzero(gone)
         if len(missing):
-            missing = missing[~below(self.keys.take(pa.array(missing)))]
-        keys = [listed.filter(pa.array(come)), self.keys.take(pa.array(missing))]
+            missing = missing[~below(taken(self.keys, missing))]
+        keys = [listed.filter(pa.array(come)), taken(self.keys, missing)]
         return Generations(_together(keys), np.concatenate([numbers[come], self.numbers[missing]]) + 1)
 
     def changed_by(self, changes: Generations) -> Generations:

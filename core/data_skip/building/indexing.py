@@ -29,7 +29,7 @@ from data_skip.sample import Sample, spread
 from data_skip.spark.errors import not_understood
 from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot
-from data_skip.store.versions import places_in
+from data_skip.store.versions import places_in, taken
 
 _TRIES = 20
 
@@ -57,7 +57,7 @@ def index_files(
     is_current = places_in(current, keys) >= 0
     once = below & ~is_current  # two partitions may have the same location
     places = np.flatnonzero(once)
-    once[places] = _are_first(keys.take(pa.array(places)))
+    once[places] = _are_first(taken(keys, places))
     recent = once & too_recent(listing.files, now)
     wanted = once & ~recent
     let_clocks_pass(listing.files.filter(pa.array(wanted)), now)
@@ -102,7 +102,8 @@ def _index_some(
     def rows_on(last: Snapshot | None) -> pa.Table | None:
         """What to write on a version: by a listing that is younger than what it says, of those collected files that have not changed since.
 
-        Where others have written meanwhile, all are listed again.
+        All are listed again where others have written meanwhile, where one is seen to have changed, and where what is said anew of files
+        stands for long, as more are to come: another refresh may have found since that there was nothing to say, which this would undo.
         """
         written.clear()
         if last is not None:
@@ -110,21 +111,23 @@ def _index_some(
         as_read = target.knows(last)
         known = target.known if as_read else Generations.of(last)
         places, after = np.flatnonzero(listing.unchanged(wanted)), target.listed
-        if not as_read or (wanted.any() and not len(places)):
+        stands = as_read and len(places) == np.count_nonzero(wanted)
+        changes = known.changes(after, target.below) if stands else None
+        if changes is None or (to_come and len(changes)):
             after = state.list_again()
+            if wanted.any() and not len(after):
+                raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
             places = np.flatnonzero(wanted)
-            places = places[places_in(after, keys.take(pa.array(places))) >= 0]
-        if wanted.any() and not len(after):
-            raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
+            places = places[places_in(after, taken(keys, places)) >= 0]
+            changes = known.changes(after, target.below)
         unchanged = len(places)
         chosen = [i for i in places.tolist() if i not in unreadable]
         files = [found.get(i) or Collected(records=[None] * len(bindings)) for i in chosen]
-        changes = known.changes(after, target.below)
         nothing_to_say = not (files or len(changes) or target.new or not (last and last.is_listing))
         if nothing_to_say or (to_come and not chosen and not report.files_collected):
             written.append(_Written([], known, after, unchanged, None))
             return None
-        collected = keys.take(pa.array(chosen, pa.int64()))
+        collected = taken(keys, np.array(chosen, dtype=np.int64))
         now_known = known.changed_by(changes)
         said = Generations(collected, now_known.of_each(collected)).and_of(changes.but_of(collected))
         as_of = (1, "") if last is None else (last.version + 1, last.said[1])  # in the first case nobody knows of which table

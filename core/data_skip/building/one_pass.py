@@ -34,7 +34,7 @@ from data_skip.spark.jvm import Jvm
 from data_skip.spark.settings import smallest_part
 from data_skip.store import Places, Snapshot
 from data_skip.store.reader import WITH_MALFORMED, header_may_move, malformed_column
-from data_skip.store.versions import KEYS_SCHEMA
+from data_skip.store.versions import KEYS_SCHEMA, taken
 
 MALFORMED = "data_skip_malformed"
 Read = Callable[[Mask], dict[int, Collected]]
@@ -275,7 +275,7 @@ def _of_values(
 def _parts(listing: Listing, wanted: Mask) -> list[Part]:
     """The wanted files, as tasks are told of them."""
     places = np.flatnonzero(wanted)
-    chosen = listing.files.take(pa.array(places))
+    chosen = taken(listing.files, places)
     return [Part(*told) for told in zip(places.tolist(), *(column.to_pylist() for column in chosen.columns), strict=True)]
 
 

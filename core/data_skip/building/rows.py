@@ -37,7 +37,7 @@ def rows(files: Sequence[Collected], said: Generations, bindings: Sequence[Bindi
             report.unknown.setdefault(str(index), why)
         columns[definition_field(index.column, type_, binding.definition)] = pa.chunked_array([column, pa.nulls(others, type_)])
     counts = [pa.array([None if file.unsteady else file.rows for file in files], pa.int64()), pa.nulls(others, pa.int64())]
-    return rows_of(said.keys, pa.chunked_array(counts), columns, said.numbers, np.arange(len(said)) < len(files))
+    return rows_of(said.keys, pa.concat_arrays(counts), columns, said.numbers, np.arange(len(said)) < len(files))
 
 
 def bytes_of_records(table: pa.Table) -> int:

@@ -20,11 +20,11 @@ from data_skip.files.listing import Listing
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm
-from data_skip.store import FileKey, Snapshot
+from data_skip.store import Snapshot
 from data_skip.store.definition import Definition
 from data_skip.store.paths import HIDDEN, SUMMARIES
 from data_skip.store.reader import AS_PARQUET, BY_POSITION, SUPPORTED_FORMATS, may_lead_elsewhere
-from data_skip.store.versions import places_in, without_repeats
+from data_skip.store.versions import places_in, taken, without_repeats
 
 _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")  # and those of SnapshotTable.java
 _WITH_SCHEMA = ("parquet", "orc", "avro", "geoparquet", "text")  # formats of which one file tells the columns
@@ -248,11 +248,10 @@ def files_below(spark: SparkSession, jvm: Jvm, root: str, asked: pa.Table) -> Ma
     options = {"recursiveFileLookup": "true", "__globPaths__": "false"}  # the second: a name with brackets is a name
     state = state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))  # which lists them
     found: Mask = places_in(state.all_of(state.list()[1]), asked) >= 0
-    others = ((i, FileKey(*(column[i].as_py() for column in asked.columns))) for i in np.flatnonzero(~found).tolist())
-    hidden = {i: key for i, key in others if HIDDEN.search(key.path)}
-    now = jvm.files_now(root, [key.path for key in hidden.values()])
-    for (i, key), identity in zip(hidden.items(), now, strict=True):
-        found[i] = identity == (key.size, key.modification_time)
+    others = np.flatnonzero(~found)
+    hidden = others[pc.match_substring_regex(taken(asked, others)["path"], HIDDEN.pattern).to_numpy()]
+    paths, sizes, times = (column.to_pylist() for column in taken(asked, hidden).columns)
+    found[hidden] = [now == told for now, told in zip(jvm.files_now(root, paths), zip(sizes, times, strict=True), strict=True)]
     return found
 
 

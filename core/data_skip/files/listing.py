@@ -144,7 +144,7 @@ class Listing:
     def files(self) -> pa.Table:
         """The path, as in `paths`, the size, and the modification time (ms) of each file, as of versions.KEYS."""
         parts = [self._paths(start, min(start + _PATHS, self.count)) for start in range(0, self.count, _PATHS)]
-        paths = pa.chunked_array(parts, pa.large_string()).combine_chunks()
+        paths = pa.chunked_array(parts, pa.large_string())  # not as one, which may be longer than the store's type of them can be
         pairs = np.frombuffer(b64decode(self.java.identities()), dtype=">i8").astype(np.int64).reshape(-1, 2)
         return pa.table([paths, *(pa.array(np.ascontiguousarray(column)) for column in pairs.T)], list(KEYS))
 
