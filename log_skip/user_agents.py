@@ -1,7 +1,8 @@
 """User agents: the `user-agents` library as SQL functions, by the names of the paper (getAgentName) as well.
 
 What a user agent means is that library's answer, with or without `pip install 'data-skip[fast]'`, which makes parsing much faster. The
-versions of the library and its rules are part of the version of the extractors: with other rules, an agent may be another thing.
+versions of the library and its rules are part of the version of the extractors: with other rules, an agent may be another thing. So is
+that of Python's Unicode, by which \\d and \\s, and letters of any case, are those of an agent that is not ASCII.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from functools import lru_cache
 from importlib.metadata import version
 from itertools import islice
 from typing import Any, NamedTuple
+from unicodedata import unidata_version
 
 from log_skip.extractors import extractor
 
 LONGEST = 8190  # characters of what is remembered; web servers refuse longer header lines (Apache's LimitRequestFieldSize)
 _OTHER = "Other"
 _PARTS = ("user-agents", "ua-parser", "ua-parser-builtins")  # the last is the rules, renewed every few weeks
-_VERSION = ", ".join(["3", *(f"{part} {version(part)}" for part in _PARTS)])
+_VERSION = ", ".join(["3", *(f"{part} {version(part)}" for part in _PARTS), f"Unicode {unidata_version}"])
 
 
 class Agent(NamedTuple):

@@ -31,7 +31,7 @@ class Versioned:
         except ValueError:  # of a function that was written in C
             self.__signature__ = Signature([Parameter("arguments", Parameter.VAR_POSITIONAL)])
 
-    # TreeEncoder.java knows a function with a version by this being the first that its pickle names.
+    # Meddling.java knows a function with a version by this being the first that its pickle names.
     def __reduce__(self) -> tuple[Any, ...]:
         return Versioned, (self._function, self._version)
 
@@ -43,8 +43,9 @@ def versioned(function: Callable[..., Any], version: int | str) -> Versioned:
     """A Python function of which indexes may be made, to be registered, or made a UDF, in place of it.
 
     By this you promise: as long as the version is the same, the function gives the same value for the same arguments, in each session, on
-    each worker, and whatever rows stand beside. Raise the version whenever that changes: by an edit of the function, or of anything that it
-    calls or reads. Then indexes over it are not used, and the report says so, until they are made again.
+    each worker, and whatever rows stand beside; and it leaves its arguments as they are, which Spark gives to others as well. Raise the
+    version whenever what it gives changes: by an edit of the function, or of anything that it calls or reads. Then indexes over it are not
+    used, and the report says so, until they are made again.
 
     function: of one row, or of vectors, as PySpark takes it. DataSkipError for a version that is neither a whole number nor a text.
     """

@@ -120,7 +120,7 @@ def test_skips_hours_of_the_real_log(lake: Lake, tmp_path: Path) -> None:
 
 
 def test_the_rules_of_the_library_belong_to_the_version() -> None:
-    assert re.fullmatch(r"3, user-agents [0-9.]+, ua-parser [0-9.]+, ua-parser-builtins [0-9.]+", _VERSION)
+    assert re.fullmatch(r"3, user-agents [0-9.]+, ua-parser [0-9.]+, ua-parser-builtins [0-9.]+, Unicode [0-9.]+", _VERSION)
 
 
 @pytest.mark.long

@@ -299,7 +299,7 @@ public final class Plans {
 
   /**
    * The expressions that a Project or the extraction of Python UDFs computes, by the id of the attribute that it gives them; but of functions
-   * in one environment, that were given several, nobody knows what they give.
+   * that meddle with each other nobody knows what they give.
    */
   public static Map computed(LogicalPlan plan) {
     Map result = new HashMap();
@@ -309,33 +309,13 @@ public final class Plans {
         Object named = list.next();
         if (named instanceof Alias) result.put(((Alias) named).exprId(), ((Alias) named).child());
       }
-    } else if (plan instanceof BaseEvalPython && !mixesEnvironments(((BaseEvalPython) plan).udfs())) {
+    } else if (plan instanceof BaseEvalPython && !Meddling.between(((BaseEvalPython) plan).udfs())) {
       BaseEvalPython python = (BaseEvalPython) plan;
       for (int i = 0; i < python.udfs().size(); i++) {
         result.put(((NamedExpression) python.resultAttrs().apply(i)).exprId(), python.udfs().apply(i));
       }
     }
     return result;
-  }
-
-  /**
-   * Whether some expressions call Python functions that were given different environments, Pythons, or archives: of those that one operator
-   * runs Spark takes the first one's for all, and the archives of all for each (BasePythonRunner).
-   */
-  public static boolean mixesEnvironments(scala.collection.Seq expressions) {
-    java.util.Set found = new java.util.HashSet();
-    for (int i = 0; i < expressions.size(); i++) environments((Expression) expressions.apply(i), found);
-    return found.size() > 1;
-  }
-
-  private static void environments(Expression expression, java.util.Set found) {
-    if (expression instanceof PythonUDF) {
-      org.apache.spark.api.python.PythonFunction function = ((PythonUDF) expression).func();
-      java.util.Set archives = new java.util.HashSet(function.pythonIncludes());
-      found.add(java.util.Arrays.asList(new Object[] {new HashMap(function.envVars()), function.pythonExec(), archives}));
-    }
-    scala.collection.Iterator children = expression.children().iterator();
-    while (children.hasNext()) environments((Expression) children.next(), found);
   }
 
   /** An expression, whatever its literals are. */

@@ -150,7 +150,7 @@ public final class Shim {
 
   /** Whether an operator of an optimised plan runs Python functions that were given different environments. */
   public boolean mixesEnvironments(LogicalPlan optimized) {
-    if (optimized instanceof BaseEvalPython && Plans.mixesEnvironments(((BaseEvalPython) optimized).udfs())) return true;
+    if (optimized instanceof BaseEvalPython && Meddling.mixesEnvironments(((BaseEvalPython) optimized).udfs())) return true;
     scala.collection.Iterator children = optimized.children().iterator();
     while (children.hasNext()) if (mixesEnvironments((LogicalPlan) children.next())) return true;
     return false;

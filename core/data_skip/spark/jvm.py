@@ -22,7 +22,7 @@ from data_skip.spark.janino import instance, load
 SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
-        ("", "Connection Kept UserSettings Plans"),
+        ("", "Connection Kept UserSettings Meddling Plans"),
         ("plans", "SameColumns ScannedFiles SideCost Repeatable PoolThreads TimeLimit SmallSide"),
         ("trees", "Code PythonResults TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),

@@ -34,6 +34,8 @@ import org.apache.spark.sql.internal.SQLConf$;
  */
 public final class SkippingRule extends Rule {
   private static final String MIXED = "Python functions that were given different environments, or archives, run in those of others: of none is known what it gives";
+  private static final String SHARED =
+      "Python functions are given one argument, and one without a version (data_skip.versioned) may change it in place: of none is known what it gives";
 
   private final BiFunction python;
   private final boolean everything;
@@ -78,7 +80,7 @@ public final class SkippingRule extends Rule {
         if (followed != bare) scans = scans(bare = SnapshotFileIndex.ofOneVersion(followed));
       }
       boolean asks = asks(bare);
-      if (asks) tellMixed(bare, why);
+      if (asks) tellMeddling(bare, why);
       if (!everything && !asks && !Contracts.told(scans, why)) return bare;
       final Left left = new Left(bare, scans, asking, why);
       final Map indexed = everything ? null : indexed(scans, left);
@@ -116,15 +118,16 @@ public final class SkippingRule extends Rule {
     }
   }
 
-  /** Tells of scans below functions that run in another environment than they were given, that nothing is known of what these give. */
-  private static void tellMixed(LogicalPlan plan, final Map why) {
+  /** Tells of scans below functions that meddle with each other, that nothing is known of what these give. */
+  private static void tellMeddling(LogicalPlan plan, final Map why) {
     if (!plan.containsPattern(TreePattern$.MODULE$.PYTHON_UDF())) return;
     plan.foreachWithSubqueries(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object node) {
-            if (!(node instanceof BaseEvalPython) || !Plans.mixesEnvironments(((BaseEvalPython) node).udfs())) return null;
+            if (!(node instanceof BaseEvalPython) || !Meddling.between(((BaseEvalPython) node).udfs())) return null;
+            String reason = Meddling.mixesEnvironments(((BaseEvalPython) node).udfs()) ? MIXED : SHARED;
             List below = scans((LogicalPlan) node);
-            for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), MIXED);
+            for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), reason);
             return null;
           }
         });

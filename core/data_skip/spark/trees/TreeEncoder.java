@@ -7,7 +7,6 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -45,10 +44,6 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class TreeEncoder {
   /** Differs from session to session: an object known by its address only must not look equal to one of another session. */
   private static final String SESSION = java.util.UUID.randomUUID().toString();
-
-  /** How a pickle begins that names data_skip.functions.Versioned first: its protocol, its length, and two texts with theirs. */
-  private static final Pattern VERSIONED =
-      Pattern.compile("\\x80.\\x95.{8}\\x8c\\x13data_skip\\.functions\\x94\\x8c\\x09Versioned\\x94\\x93", Pattern.DOTALL);
 
   private int randoms; // that were encoded
   private final List variables = new ArrayList(); // of the lambda functions around a node, by id: known by their depth, not by their names
@@ -220,7 +215,7 @@ public final class TreeEncoder {
       scala.collection.Iterator code = function.func().command().iterator();
       while (code.hasNext()) pickled.write(((Byte) code.next()).byteValue());
       result.put("code", digest(pickled.toByteArray()));
-      if (!VERSIONED.matcher(pickled.toString("ISO-8859-1")).lookingAt()) result.put("unversioned", Boolean.TRUE);
+      if (!Meddling.isVersioned(function)) result.put("unversioned", Boolean.TRUE);
       result.put("environment", digest(new java.util.TreeMap(function.func().envVars()).toString().getBytes("UTF-8"))); // may be secrets
     } catch (Exception e) {
       result.put("code", opaque(function));

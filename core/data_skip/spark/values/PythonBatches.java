@@ -102,9 +102,9 @@ public final class PythonBatches {
     return false;
   }
 
-  /** Expressions over some attributes; null where they hold functions of other kinds, functions of functions, several environments, or too many arguments. */
+  /** Expressions over some attributes; null where they hold functions of other kinds, functions of functions, such as meddle with each other, or too many arguments. */
   public static PythonBatches of(List expressions, List attributes) {
-    if (Plans.mixesEnvironments(Plans.seq(expressions))) return null;
+    if (Meddling.between(Plans.seq(expressions))) return null;
     List arguments = new ArrayList();
     for (int i = 0; i < expressions.size(); i++) if (!collect((Expression) expressions.get(i), arguments)) return null;
     return arguments.size() <= MOST_ARGUMENTS ? new PythonBatches(expressions, attributes, arguments) : null;

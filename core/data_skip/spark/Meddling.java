@@ -1,0 +1,109 @@
+package data_skip;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.apache.spark.api.python.PythonFunction;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.types.AtomicType;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.DataType;
+
+/** Where Python functions that one operator runs may give something else there than each gives by itself. */
+public final class Meddling {
+  private static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
+  private static final int ROWS_BY_ARROW = 101;
+
+  /** How a pickle begins that names data_skip.functions.Versioned first: its protocol, its length, and two texts with theirs. */
+  private static final Pattern VERSIONED =
+      Pattern.compile("\\x80.\\x95.{8}\\x8c\\x13data_skip\\.functions\\x94\\x8c\\x09Versioned\\x94\\x93", Pattern.DOTALL);
+  private static final int BEGINNING = 64; // bytes, in which that is
+
+  private Meddling() {}
+
+  /** Whether that may be so of the functions that some expressions call. */
+  public static boolean between(scala.collection.Seq expressions) {
+    return mixesEnvironments(expressions) || sharesArguments(expressions);
+  }
+
+  /**
+   * Whether some expressions call Python functions that were given different environments, Pythons, or archives: of those that one operator
+   * runs Spark takes the first one's for all, and the archives of all for each (BasePythonRunner).
+   */
+  public static boolean mixesEnvironments(scala.collection.Seq expressions) {
+    Set found = new HashSet();
+    Iterator functions = functions(expressions).iterator();
+    while (functions.hasNext()) {
+      PythonFunction function = ((PythonUDF) functions.next()).func();
+      Set archives = new HashSet(function.pythonIncludes());
+      found.add(Arrays.asList(new Object[] {new HashMap(function.envVars()), function.pythonExec(), archives}));
+    }
+    return found.size() > 1;
+  }
+
+  /**
+   * Whether some expressions call functions that are given one argument, which one of them may change in place: Spark gives all functions of an
+   * operator the very same, so that others are given what is left of it. A function with a version leaves it as it is: see functions.py.
+   */
+  private static boolean sharesArguments(scala.collection.Seq expressions) {
+    Map unversionedGiven = new HashMap(); // by argument: whether a function before, that is given it, has no version
+    Iterator functions = functions(expressions).iterator();
+    while (functions.hasNext()) {
+      PythonUDF function = (PythonUDF) functions.next();
+      boolean unversioned = !isVersioned(function);
+      Iterator arguments = changeable(function).iterator();
+      while (arguments.hasNext()) {
+        Object argument = arguments.next();
+        Boolean before = (Boolean) unversionedGiven.get(argument);
+        if (before != null && (unversioned || before.booleanValue())) return true;
+        unversionedGiven.put(argument, Boolean.valueOf(unversioned));
+      }
+    }
+    return false;
+  }
+
+  /** Whether a Python function says which version it is. */
+  public static boolean isVersioned(PythonUDF function) {
+    StringBuilder beginning = new StringBuilder();
+    scala.collection.Iterator pickled = function.func().command().iterator();
+    while (pickled.hasNext() && beginning.length() < BEGINNING) beginning.append((char) (((Byte) pickled.next()).byteValue() & 0xFF));
+    return VERSIONED.matcher(beginning).lookingAt();
+  }
+
+  /** The functions that expressions call; of equal ones one, as Spark runs them. */
+  private static Set functions(scala.collection.Seq expressions) {
+    Set found = new HashSet();
+    for (int i = 0; i < expressions.size(); i++) functions((Expression) expressions.apply(i), found);
+    return found;
+  }
+
+  private static void functions(Expression expression, Set found) {
+    if (expression instanceof PythonUDF) found.add(expression.canonicalized());
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) functions((Expression) children.next(), found);
+  }
+
+  /**
+   * The arguments that Python may change: all of vectors; of rows those but numbers, text, dates and times. Where one is what another function
+   * gives, those of that one as well: it may give what it is given.
+   */
+  private static Set changeable(PythonUDF function) {
+    boolean byRow = function.evalType() == ROW_AT_A_TIME || function.evalType() == ROWS_BY_ARROW;
+    Set found = new HashSet();
+    scala.collection.Iterator arguments = function.children().iterator();
+    while (arguments.hasNext()) {
+      Expression argument = (Expression) arguments.next();
+      if (argument instanceof NamedArgumentExpression) argument = ((NamedArgumentExpression) argument).value();
+      if (argument instanceof PythonUDF) found.addAll(changeable((PythonUDF) argument));
+      DataType type = argument.dataType();
+      if (!byRow || !(type instanceof AtomicType) || type instanceof BinaryType) found.add(argument.canonicalized());
+    }
+    return found;
+  }
+}

@@ -1,0 +1,88 @@
+"""Python gives all functions of one operator the very same arguments: one that changes them in place changes what others give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyspark.sql.functions as F
+import pytest
+
+from data_skip import ValueList, versioned
+from tests.support import Lake
+
+
+def reversed_(values: Any) -> str:
+    values.reverse()
+    return "changed"
+
+
+def spelled(code: bytearray) -> str:
+    return code.decode()
+
+
+def joined(parts: list[str]) -> str:
+    return "".join(parts)
+
+
+def cleared(texts: pd.Series) -> pd.Series:
+    texts[:] = "none"
+    return texts
+
+
+def same(texts: pd.Series) -> pd.Series:
+    return texts
+
+
+def functions(lake: Lake, column: str, version: int | None = None) -> None:
+    """Registers one that changes what it is given, and one that tells it, with a version if there is one; and writes files of `column`."""
+    change, tell, make = {"b": (reversed_, spelled, F.udf), "a": (reversed_, joined, F.udf), "s": (cleared, same, F.pandas_udf)}[column]
+    lake.spark.udf.register("changes", make(change, "string"))  # type: ignore[operator]
+    lake.spark.udf.register("tells", make(tell if version is None else versioned(tell, version), "string"))  # type: ignore[operator]
+    for text in ("ab", "ba", "cd"):
+        lake.file(text, {"s": [text], "b": [text.encode()], "a": [list(text)]})
+    lake.view()
+
+
+def check(lake: Lake, column: str) -> None:
+    for value in ("ab", "none"):
+        for where in ("changes({0}) IS NOT NULL AND tells({0}) = '{1}'", "tells({0}) = '{1}' AND changes({0}) IS NOT NULL"):
+            report = lake.query(f"SELECT s FROM t WHERE {where.format(column, value)}")
+            assert any("may change it in place" in note for scan in report.scans for note in scan.notes)
+        lake.query(f"SELECT s FROM t WHERE changes({column}) = 'x' OR tells({column}) = '{value}'")
+    lake.query(f"SELECT changes({column}) FROM (SELECT *, tells({column}) AS told FROM t) WHERE told = 'cd'", read=["cd"])
+
+
+@pytest.mark.parametrize("column", ["b", "s"])
+def test_functions_that_are_asked(lake: Lake, column: str) -> None:
+    functions(lake, column)
+    lake.index(ValueList(column))
+    check(lake, column)
+
+
+@pytest.mark.parametrize("column", ["b", "s", "a"])
+def test_an_index_beside_a_function_without_a_version(lake: Lake, column: str) -> None:
+    functions(lake, column, 1)
+    lake.index(ValueList(f"tells({column})"))
+    check(lake, column)
+
+
+def test_a_function_of_what_another_one_gives_back(lake: Lake) -> None:
+    """It changes the argument of that one, which a third is given as well."""
+    functions(lake, "s", 1)
+    lake.spark.udf.register("tells_too", F.pandas_udf(versioned(lambda texts: texts, 1), "string"))  # type: ignore[call-overload]
+    lake.index(ValueList("tells_too(s)"), ValueList("s"))
+    for value in ("ab", "none"):
+        lake.query(f"SELECT s FROM t WHERE changes(tells(s)) IS NOT NULL AND tells_too(s) = '{value}'")
+
+
+def test_functions_that_leave_arguments_as_they_are(lake: Lake) -> None:
+    """Those with a version, those of what Python cannot change, and one that is called twice."""
+    functions(lake, "s", 1)
+    lake.spark.udf.register("tells_too", F.pandas_udf(versioned(lambda texts: texts, 1), "string"))  # type: ignore[call-overload]
+    for name in ("plain", "plain_too"):
+        lake.spark.udf.register(name, F.udf(lambda text, more: text, "string"))
+    lake.index(ValueList("s"))
+    lake.query("SELECT s FROM t WHERE tells(s) = 'ab' AND tells_too(s) LIKE 'a%'", read=["ab"])
+    lake.query("SELECT s FROM t WHERE plain(s, s) = 'ab' AND plain_too(s, s) LIKE 'a%'", read=["ab"])
+    lake.query("SELECT s FROM t WHERE changes(s) = 'x' OR changes(s) = 'y'", read=[])
