@@ -8,6 +8,7 @@ import pytest
 
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import indexing
+from data_skip.files.listing import Listing
 from tests.support import Lake
 
 
@@ -100,3 +101,11 @@ def test_what_is_no_number_of_files(five: Lake, number: Any) -> None:
     with pytest.raises(DataSkipError, match="files_per_commit"):
         five.table().create_index(MinMax("x"), files_per_commit=number)
     assert five.table().describe().version is None
+
+
+def test_where_all_is_listed_again(five: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the files of a commit lie in so many folders of an object store that Spark's tasks list them faster."""
+    monkeypatch.setattr(Listing, "unchanged", lambda *_: None)
+    report = five.table().create_index(MinMax("x"), files_per_commit=2)
+    assert (report.files_collected, report.files_too_recent) == (5, 0)
+    five.check("x = 14", read=["4.parquet"])

@@ -110,14 +110,14 @@ def _index_some(
             target.refuse(last)
         as_read = target.knows(last)
         known = target.known if as_read else Generations.of(last)
-        places, after = np.flatnonzero(listing.unchanged(wanted)), target.listed
-        stands = as_read and len(places) == np.count_nonzero(wanted)
+        places, after = np.flatnonzero(wanted), target.listed
+        same = listing.unchanged(wanted) if as_read else None
+        stands = same is not None and bool(same[places].all())
         changes = known.changes(after, target.below) if stands else None
         if changes is None or (to_come and len(changes)):
             after = state.list_again()
             if wanted.any() and not len(after):
                 raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
-            places = np.flatnonzero(wanted)
             places = places[places_in(after, taken(keys, places)) >= 0]
             changes = known.changes(after, target.below)
         unchanged = len(places)

@@ -117,9 +117,10 @@ class Listing:
         """Takes away all files but those chosen."""
         self.java.keepOnly(chosen.astype("uint8").tobytes())
 
-    def unchanged(self, chosen: Mask) -> Mask:
-        """Which of the files chosen have not changed since they were listed."""
-        return np.frombuffer(b64decode(self.java.unchanged(chosen.astype("uint8").tobytes())), dtype=np.uint8) == 1
+    def unchanged(self, chosen: Mask) -> Mask | None:
+        """Which of the files chosen have not changed since they were listed; None where to list all again is faster than to tell."""
+        told = self.java.unchanged(chosen.astype("uint8").tobytes())
+        return None if told is None else np.frombuffer(b64decode(told), dtype=np.uint8) == 1
 
     def cuts_otherwise(self) -> bool:
         """Whether Spark cuts a file that may give other rows then into other parts, since files were taken away."""

@@ -24,6 +24,8 @@ import org.apache.spark.unsafe.Platform;
 
 /** One listing of the files of a scan, in bulk, for Python. */
 public final class Listing {
+  private static final int MOST_FOLDERS = 1000; // of an object store, that are listed from here: more Spark lists by tasks
+
   private FileIndex scan; // null once it is let go of
   private Object trees;
   private final SparkSession session;
@@ -193,13 +195,16 @@ public final class Listing {
     System.arraycopy(chosen, 0, keep, 0, keep.length);
   }
 
-  /** A byte a file: 1 where it is one of those chosen, and has not changed since it was listed. */
+  /** A byte a file: 1 where it is one of those chosen, and has not changed since it was listed. null for so many folders that Spark lists faster. */
   public String unchanged(byte[] chosen) throws java.io.IOException {
     int[] places = new int[chosen.length];
     BitSet asked = new BitSet();
+    Set folders = new HashSet();
     for (int i = 0; i < chosen.length; i++) {
       places[i] = i;
-      if (chosen[i] == 1) asked.set(i);
+      if (chosen[i] == 0) continue;
+      asked.set(i);
+      if (files.folderToLookAt(i) != null && folders.add(files.folderToLookAt(i)) && folders.size() > MOST_FOLDERS) return null;
     }
     Freshness freshness = look(places, asked);
     byte[] result = new byte[chosen.length];
