@@ -34,6 +34,8 @@ import org.apache.spark.sql.internal.SQLConf$;
  */
 public final class SkippingRule extends Rule {
   private static final String MIXED = "Python functions that were given different environments, or archives, run in those of others: of none is known what it gives";
+  private static final String MISTAKEN =
+      "Spark may take expressions of this query for each other that are not the same, as sums of fractions in another order: which it runs is not known";
 
   private final BiFunction python;
   private final boolean everything;
@@ -86,6 +88,8 @@ public final class SkippingRule extends Rule {
         left.keepPlan();
         return bare;
       }
+      boolean mistaken = Alike.areMistaken(bare);
+      for (int i = 0; mistaken && i < scans.size(); i++) why.putIfAbsent(((LogicalRelation) scans.get(i)).relation(), MISTAKEN);
       left.onlySome();
       final SideTime time = new SideTime();
       LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
