@@ -82,3 +82,24 @@ def test_none_is_indexed_that_holds_both(sums: Lake) -> None:
     for expression in (f"coalesce({TRIED}, {OTHER_TRIED})", f"{ELEMENTS} = {OTHER_ELEMENTS}"):
         with pytest.raises(DataSkipError, match="takes for each other"):
             sums.index(ValueList(expression))
+
+
+def test_a_folder_that_two_sessions_read(lake: Lake, tmp_path: Path) -> None:
+    """Spark takes the scans for equal, and a broadcast of the one for that of the other: with times of its zone."""
+    for i in range(4):
+        hour = pa.array([i * 3_600_000_000], pa.timestamp("us", "UTC"))
+        lake.file(f"{i}", {"u": hour, "v": hour, "k": [i], "pad": [list(range(80000))]})
+    lake.index(ValueList("u"), ValueList("v"))
+    lake.view()
+    (moments := tmp_path / "moments.json").write_text('{"m": "1970-01-01T02:00:00"}\n')
+    other = lake.spark.newSession()
+    other.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    other.read.schema("m TIMESTAMP").json(str(moments)).createOrReplaceGlobalTempView("theirs")
+    lake.spark.read.schema("m TIMESTAMP").json(str(moments)).createOrReplaceTempView("mine")
+    sql = "SELECT k, size(pad) FROM t JOIN {} d ON t.u = d.m JOIN {} e ON t.v = e.m"
+    with settings_of(lake.spark, JOINS | {"spark.sql.session.timeZone": "UTC"}):
+        for views in (("mine", "global_temp.theirs"), ("global_temp.theirs", "mine")):
+            lake.query(sql.format(*views))
+        assert max(scan.files_skipped for scan in lake.query(sql.format("mine", "mine")).scans) == 3
+    lake.spark.catalog.dropGlobalTempView("theirs")
+    lake.spark.catalog.dropTempView("mine")
