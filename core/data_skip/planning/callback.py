@@ -252,7 +252,12 @@ def _indexed(roots: Sequence[str], catalog: Catalog, until: float) -> dict[str, 
     unsure = {column for column, snapshot in over if column not in snapshot.valued}
     any_column = len(columns) > _MOST_COLUMNS or any(snapshot.has_empty for _, snapshot in found)
     version = " ".join([catalog.knowledge.id, *(snapshot.id for _, snapshot in found)])
-    return {"columns": None if any_column else sorted(columns), "valued": sorted(columns - unsure), "version": version}
+    last = all(catalog.store(root).is_seen(BELIEVED_SECONDS) for root, _ in found)  # else nobody might ever look for a later one
+    return {
+        "columns": None if any_column else sorted(columns),
+        "valued": sorted(columns - unsure),
+        "version": version if last else None,
+    }
 
 
 def _none(roots: Sequence[str], *, until: float) -> list[tuple[str, Snapshot]]:
