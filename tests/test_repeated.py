@@ -120,15 +120,6 @@ def test_reports_of_more_decisions_than_are_kept(lake: Lake, decided: Decided, m
     assert lake.skipping.report().execution_id
 
 
-def test_what_is_looked_for_at_intervals(lake: Lake, decided: Decided, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a new version of an index on object storage: what was decided by the old one counts as long as nobody looks."""
-    indexed = callback._indexed
-    for seconds, again in ((60.0, 0), (0.0, 1)):
-        monkeypatch.setattr(callback, "_indexed", lambda *given, of=seconds: (indexed(*given) or {}) | {"seconds": of})
-        decided(SQL)
-        assert decided(SQL) == again
-
-
 def test_settings_and_what_is_known_of_indexes(lake: Lake, decided: Decided) -> None:
     decided(SQL)
     with settings_of(lake.spark, {"spark.sql.session.timeZone": "Asia/Kolkata"}):

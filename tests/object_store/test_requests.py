@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -186,3 +187,27 @@ def test_many_folders(bucket: Bucket) -> None:
     assert bucket.skipping.report().scans[-1].files_read == 1
     bucket.file("p=4/0.parquet", {"x": [300]}, age=3600)  # rewritten since Spark listed it
     assert bucket.spark.sql("SELECT * FROM t WHERE x = 300").count() == 2
+
+
+def test_a_query_that_is_run_again_and_again_sees_what_others_have_indexed(bucket: Bucket) -> None:
+    """What the JVM knows of decisions is by the version of the index that was the last one when it was looked for: not for good."""
+    bucket.numbers()
+    bucket.index(MinMax("x"))
+    index, others = bucket.folder / ".data_skip", bucket.server.folder / "others"
+    earlier = set(index.rglob("*"))
+    bucket.index(ValueList("s"))
+    shutil.copytree(index, others)
+    for path in set(index.rglob("*")) - earlier:
+        path.unlink()
+    bucket.skipping.catalog.forget()
+
+    def read() -> int:
+        bucket.view()
+        assert bucket.spark.sql("SELECT * FROM t WHERE x < 35 AND s = 'b21' OR x = -1").count() == 0
+        return bucket.skipping.report().scans[-1].files_read
+
+    assert [read() for _ in range(4)] == [4, 4, 4, 4]
+    shutil.copytree(others, index, dirs_exist_ok=True)  # as by another machine
+    for places in bucket.skipping.catalog._stores.values():
+        places._stores[0]._place._seen_at -= 20  # as if it were later than what is believed
+    assert read() == 0

@@ -239,22 +239,26 @@ def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callab
 def _indexed(roots: Sequence[str], catalog: Catalog, until: float) -> dict[str, Any] | None:
     """Of which columns the indexes of a table may say something, None for any; and of which every file is known to hold a value.
 
-    version: another one where the indexes, or what is known here of their kinds, are others; None where that is not known. seconds: for how
-    long that one counts, where what stands for the index is asked for at intervals only; None: it is looked for each time.
+    version: another one where the indexes, or what is known here of their kinds, are others; None where nobody has looked for a later one
+    lately.
     """
     try:
         found = catalog.find([root.rstrip("/") for root in roots], math.inf, until)  # whoever lists asks for the last version
     except StoreError:
-        return {"columns": None, "valued": [], "version": None, "seconds": None}  # its report says what is wrong with it
+        return {"columns": None, "valued": [], "version": None}  # its report says what is wrong with it
     if not found:
         return None
     over = [(column, snapshot) for _, snapshot in found for definition in snapshot.definitions.values() for column in definition.columns]
     columns = {column for column, _ in over}
     unsure = {column for column, snapshot in over if column not in snapshot.valued}
     any_column = len(columns) > _MOST_COLUMNS or any(snapshot.has_empty for _, snapshot in found)
-    seconds = BELIEVED_SECONDS if any("://" in snapshot.location for _, snapshot in found) else None
     version = " ".join([catalog.knowledge.id, *(snapshot.id for _, snapshot in found)])
-    return {"columns": None if any_column else sorted(columns), "valued": sorted(columns - unsure), "version": version, "seconds": seconds}
+    last = all(catalog.store(root).is_seen(BELIEVED_SECONDS) for root, _ in found)  # else nobody might ever look for a later one
+    return {
+        "columns": None if any_column else sorted(columns),
+        "valued": sorted(columns - unsure),
+        "version": version if last else None,
+    }
 
 
 def _none(roots: Sequence[str], *, until: float) -> list[tuple[str, Snapshot]]:

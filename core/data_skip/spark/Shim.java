@@ -156,12 +156,9 @@ public final class Shim {
     return false;
   }
 
-  /** Whether an operator of a plan evaluates expressions that Spark may take for each other: see Alike.areMistaken. */
+  /** As Alike.areMistaken. */
   public boolean mistakes(LogicalPlan optimized) {
-    if (Alike.areMistaken(scala.jdk.javaapi.CollectionConverters.asJava(optimized.expressions()))) return true;
-    scala.collection.Iterator children = optimized.children().iterator();
-    while (children.hasNext()) if (mistakes((LogicalPlan) children.next())) return true;
-    return false;
+    return Alike.areMistaken(optimized);
   }
 
   /** Whether a plan asks when, by whom or in which session it is run. */

@@ -23,7 +23,7 @@ SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
         ("", "Connection Kept UserSettings Meddling Plans"),
-        ("plans", "SameColumns ScannedFiles SideCost Repeatable PoolThreads TimeLimit SmallSide"),
+        ("plans", "SameColumns ScannedFiles SideCost Alike Repeatable PoolThreads TimeLimit SmallSide"),
         ("trees", "Code PythonResults TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
@@ -33,7 +33,7 @@ SOURCES = tuple(
             "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing Answers ChosenFiles ExplainedPath",
         ),
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
-        ("plans", "Alike KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
+        ("plans", "KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
         ("files", "HadoopSettings SessionSettings Description ScanTrees SkippingFileIndex"),
         ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Descent SkippingRule"),
         ("", "Shim"),

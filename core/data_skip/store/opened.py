@@ -125,6 +125,10 @@ class DeltaReader:
                 if self._asked is asked and not asked.is_running:
                     self._asked = None  # which would keep what it answered
 
+    def is_seen(self, believed: float) -> bool:
+        """Whether the last version was looked for here no longer than so many seconds ago, and found. Of a local index it always is."""
+        return self._snapshot is not None and (self._is_local or self._place.asks_nothing(True, believed))
+
     def look_again(self) -> None:
         """What was seen at a place on object storage is not believed any more: it may have been made, or made anew, since."""
         if not self._is_local:

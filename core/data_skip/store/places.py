@@ -44,6 +44,10 @@ class Places:
         """
         return self._found(believed, until)[1]
 
+    def is_seen(self, believed: float) -> bool:
+        """As DeltaStore.is_seen, of the one that holds an index."""
+        return any(store.is_seen(believed) for store in self._stores)
+
     def look_again(self) -> None:
         """As DeltaStore.look_again, at each place."""
         for store in self._stores:

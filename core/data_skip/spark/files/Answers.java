@@ -17,18 +17,14 @@ public final class Answers {
   private boolean closed;
   private final ArrayDeque again = new ArrayDeque(); // decisions that were told again, and Python does not know of: a line each
 
-  /**
-   * What was answered not longer ago than so many seconds; null: nothing. version: of an index, as Python calls it. told: of a listing, but for
-   * what is another for each query.
-   */
-  public synchronized String of(String version, double seconds, String told) {
-    Object[] answered = (Object[]) answers.get(version + "\n" + told);
-    return answered == null || (System.nanoTime() - ((Long) answered[1]).longValue()) / 1e9 > seconds ? null : (String) answered[0];
+  /** version: of an index, as Python calls it. told: of a listing, but for what is another for each query. null: nothing is known. */
+  public synchronized String of(String version, String told) {
+    return (String) answers.get(version + "\n" + told);
   }
 
   public synchronized void put(String version, String told, String answer) {
     if (closed) return;
-    answers.put(version + "\n" + told, new Object[] {answer, new Long(System.nanoTime())});
+    answers.put(version + "\n" + told, answer);
     if (answers.size() > MOST) answers.remove(answers.keySet().iterator().next());
   }
 

@@ -69,7 +69,7 @@ public final class SessionSettings {
     Map result = HadoopSettings.of(hadoop);
     Object[] last = (Object[]) LAST.get(conf);
     if (last == null || !conf.settings().equals(last[0])) {
-      last = new Object[] {new HashMap(conf.settings()), new LinkedHashMap()};
+      last = new Object[] {new HashMap(scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs())), new LinkedHashMap()};
       boolean same = addTo((Map) last[1], (Map) last[0]);
       if (same) LAST.put(conf, last);
     }

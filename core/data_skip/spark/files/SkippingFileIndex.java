@@ -53,7 +53,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private String description;
   private final SparkSession asking; // the query's; the relation may be of another
   private final SideTime time; // of all scans of the query
-  private Indexed indexes; // that its files are chosen by; null: not known
+  private String version; // of the indexes that its files are chosen by; null: not known
   private Answers answers; // of those who asked for the same before
   private volatile Object known; // of its rows, in a form that is equal for equal scans
   private List affordable; // of its runtime filters, once it is asked for
@@ -98,9 +98,9 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     return new TreeEncoder(Description.columns(scan), ((HadoopFsRelation) scan.relation()).partitionSchema());
   }
 
-  /** By which indexes its files are chosen, and what was answered to those who asked for the same before. */
-  public void decidedBy(Indexed indexes, Answers answers) {
-    this.indexes = indexes.version() == null ? null : indexes;
+  /** version: of the indexes that its files are chosen by; null: not known. answers: to those who asked for the same before. */
+  public void decidedBy(String version, Answers answers) {
+    this.version = version;
     this.answers = answers;
   }
 
@@ -362,7 +362,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private String asked(Listing listing) {
     long start = System.nanoTime();
     String told = toldOf(listing);
-    String known = indexes == null ? null : answers.of(indexes.version(), indexes.seconds(), told);
+    String known = version == null ? null : answers.of(version, told);
     if (known != null) {
       if (!takeAway(listing, known)) return decision(asked(listing, told(listing)));
       answers.again(executionId(), number, number(known), (System.nanoTime() - start) / 1e6);
@@ -375,7 +375,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     String said = asked(listing, which(false) + "\n" + told);
     if (said == null || !said.startsWith(DECIDED)) return said;
     if (!takeAway(listing, said)) return decision(asked(listing, told(listing)));
-    if (indexes != null && !number(said).isEmpty()) answers.put(indexes.version(), told, said);
+    if (version != null && !number(said).isEmpty()) answers.put(version, told, said);
     return DECIDED;
   }
 

@@ -1,27 +1,31 @@
 package data_skip;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.catalyst.expressions.Add;
-import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.BinaryArithmetic;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.ExprId$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Greatest;
+import org.apache.spark.sql.catalyst.expressions.HigherOrderFunction;
 import org.apache.spark.sql.catalyst.expressions.InSubquery;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.expressions.Least;
 import org.apache.spark.sql.catalyst.expressions.Multiply;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
-import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.IntegralType;
 
 /**
@@ -60,34 +64,87 @@ public final class Alike {
     return result;
   }
 
+  /** As below, of all expressions of a plan and its sub-queries: operators that stand on each other Spark makes one of. */
+  public static boolean areMistaken(LogicalPlan plan) {
+    final List all = new ArrayList();
+    plan.foreachWithSubqueries(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object node) {
+            return Boolean.valueOf(all.addAll(scala.jdk.javaapi.CollectionConverters.asJava(((LogicalPlan) node).expressions())));
+          }
+        });
+    return areMistaken(all);
+  }
+
   /**
    * Whether Spark may take parts of expressions that one operator evaluates for each other, though they are not the same: it evaluates the
-   * first for all (EquivalentExpressions), as `a + b + c` for `c + b + a`. Where only operands of comparisons, of AND and OR, of whole numbers,
-   * or two of a sum or product are in another order, values are the same.
+   * first for all (EquivalentExpressions), as `a + b + c` for `c + b + a`.
    */
   public static boolean areMistaken(List expressions) {
     Map known = new HashMap(); // by Spark's form
-    for (int i = 0; i < expressions.size(); i++) if (isMistaken((Expression) expressions.get(i), known)) return true;
+    for (int i = 0; i < expressions.size(); i++) if (isMistaken((Expression) expressions.get(i), false, known)) return true;
     return false;
   }
 
-  private static boolean isMistaken(Expression expression, Map known) {
-    if (expression.children().isEmpty() || expression instanceof LambdaFunction) return false;
-    boolean same = expression instanceof BinaryComparison || expression instanceof And || expression instanceof Or || isOfTwo(expression);
-    if (!same && !(expression.dataType() instanceof IntegralType)) {
-      Object form = exactly(Collections.singletonList(expression), Collections.EMPTY_MAP).get(0);
+  /** inside: of a function that is called for elements, whose variables are numbered. */
+  private static boolean isMistaken(Expression expression, boolean inside, Map known) {
+    if (expression instanceof HigherOrderFunction && !inside) {
+      return isMistaken(numbered(expression, new HashMap(), new AtomicLong()), true, known);
+    }
+    if (dependsOnOrder(expression)) {
+      Object form = ordered(expression, expression.getClass());
       Object other = known.put(expression.canonicalized(), form);
       if (other != null && !other.equals(form)) return true;
     }
     scala.collection.Iterator children = expression.children().iterator();
-    while (children.hasNext()) if (isMistaken((Expression) children.next(), known)) return true;
+    while (children.hasNext()) if (isMistaken((Expression) children.next(), inside, known)) return true;
+    return false;
+  }
+
+  /** The operands as they stand, each in Spark's form. */
+  private static Object ordered(Expression expression, Class kind) {
+    if (!kind.isInstance(expression)) return expression.canonicalized();
+    List result = new ArrayList();
+    result.add(isTried(expression) ? "try" : "");
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) result.add(ordered((Expression) children.next(), kind));
+    return result;
+  }
+
+  /**
+   * Whether an expression may give something else for the same operands in another order, in which Spark takes it for the same: sums and
+   * products of more than two, but of whole numbers, which wrap, and of decimals that have room; the largest or smallest of what is equal and
+   * not the same. What else Spark orders (CommutativeExpression) gives the same, or fails: AND, OR, bits, comparisons.
+   */
+  public static boolean dependsOnOrder(Expression expression) {
+    if (expression instanceof Greatest || expression instanceof Least) return !Plans.exact(expression.dataType());
+    if (!(expression instanceof Add) && !(expression instanceof Multiply) || isOfTwo(expression)) return false;
+    DataType type = expression.dataType();
+    if (type instanceof DecimalType) return ((DecimalType) type).precision() >= DecimalType.MAX_PRECISION();
+    return !(type instanceof IntegralType) || isTriedAnywhere(expression, expression.getClass());
+  }
+
+  /** Whether an expression has a part with some of these attributes (null: with any) that depends on the order. */
+  public static boolean holdsWhatDependsOnOrder(Expression expression, AttributeSet attributes) {
+    if (dependsOnOrder(expression) && (attributes == null || !expression.references().intersect(attributes).isEmpty())) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (holdsWhatDependsOnOrder((Expression) children.next(), attributes)) return true;
     return false;
   }
 
   private static boolean isOfTwo(Expression sum) {
-    if (!(sum instanceof Add) && !(sum instanceof Multiply)) return false;
     Class kind = sum.getClass();
     return !kind.isInstance(sum.children().head()) && !kind.isInstance(sum.children().last());
+  }
+
+  private static boolean isTriedAnywhere(Expression sum, Class kind) {
+    if (!kind.isInstance(sum)) return false;
+    return isTried(sum) || isTriedAnywhere((Expression) sum.children().head(), kind) || isTriedAnywhere((Expression) sum.children().last(), kind);
+  }
+
+  /** Whether it is NULL where it overflows: Spark takes all of a sum for what its last addition is. */
+  private static boolean isTried(Expression expression) {
+    return expression instanceof BinaryArithmetic && ((BinaryArithmetic) expression).evalMode().toString().equals("TRY");
   }
 
   /** With the variables of its functions numbered in the order in which they are declared. */

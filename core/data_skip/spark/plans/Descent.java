@@ -45,9 +45,9 @@ public final class Descent {
   public static LogicalPlan rewritten(LogicalPlan plan, BiFunction wrap) {
     Descent descent = new Descent(wrap);
     Place root = descent.place(plan, withoutPruning(plan), null, 0);
-    descent.descend();
+    if (!Alike.areMistaken(plan)) descent.descend(); // else of no rows is known what Spark finds true of them
     LogicalPlan rewritten = descent.rewritten(root);
-    return rewritten != plan && descent.listsOneFolderTwice() ? plan : rewritten; // which looks at every file: last, and if there is an index
+    return rewritten != plan && descent.readsOneFolderTwice() ? plan : rewritten; // which looks at every file: last, and if there is an index
   }
 
   private static LogicalPlan withoutPruning(LogicalPlan plan) {
@@ -100,15 +100,18 @@ public final class Descent {
   }
 
   /**
-   * Whether two scans that Spark takes for equal, by their folder, have listed other files: before and after some were added. Spark may give
-   * the rows of the one for those of the other, so that nothing is sure of either.
+   * Whether two scans that Spark takes for equal, by their folder, have listed other files, before and after some were added, or are of two
+   * sessions, which may read them otherwise. Spark may give the rows of the one for those of the other, so that nothing is sure of either.
    */
-  private boolean listsOneFolderTwice() {
+  private boolean readsOneFolderTwice() {
     Map locations = new HashMap();
+    Map sessions = new HashMap();
     for (int i = 0; i < places.size(); i++) {
       LogicalPlan plan = ((Place) places.get(i)).plan;
       if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) continue;
       HadoopFsRelation relation = (HadoopFsRelation) ((LogicalRelation) plan).relation();
+      Object session = sessions.put(relation, relation.sparkSession());
+      if (session != null && session != relation.sparkSession()) return true;
       if (!(relation.location() instanceof PartitioningAwareFileIndex)) continue;
       PartitioningAwareFileIndex known = (PartitioningAwareFileIndex) locations.get(relation);
       if (known == null) locations.put(relation, relation.location());

@@ -74,7 +74,7 @@ public final class Generators {
     List some = equal.isEmpty() ? new ArrayList() : Plans.substituteAll(filtered(other), equal);
     for (int i = 0; i < some.size(); i++) {
       Expression about = (Expression) some.get(i);
-      if (about.references().subsetOf(side.outputSet())) result.add(about);
+      if (about.references().subsetOf(side.outputSet()) && !Alike.holdsWhatDependsOnOrder(about, null)) result.add(about);
     }
     return result;
   }

@@ -25,11 +25,9 @@ public final class Indexed {
   private final Set valued; // of these, those of which every file is known to hold a value
 
   private final String version; // of the indexes; null: not known
-  private final double seconds; // for which no other version is looked for
 
-  private Indexed(Collection columns, Collection valued, String version, Number seconds) {
+  private Indexed(Collection columns, Collection valued, String version) {
     this.version = version;
-    this.seconds = seconds == null ? Double.POSITIVE_INFINITY : seconds.doubleValue();
     this.columns = columns == null ? null : new HashSet(columns);
     this.valued = new HashSet(valued);
   }
@@ -49,7 +47,7 @@ public final class Indexed {
     Indexed[] result = new Indexed[told.size()];
     for (int i = 0; i < result.length; i++) {
       Map one = (Map) told.get(i);
-      if (one != null) result[i] = new Indexed((Collection) one.get("columns"), (Collection) one.get("valued"), (String) one.get("version"), (Number) one.get("seconds"));
+      if (one != null) result[i] = new Indexed((Collection) one.get("columns"), (Collection) one.get("valued"), (String) one.get("version"));
     }
     return result;
   }
@@ -57,11 +55,6 @@ public final class Indexed {
   /** Which indexes they are, and by what they are known: another text for others. null: not known. */
   public String version() {
     return version;
-  }
-
-  /** For how many seconds what was decided by them counts: as long as no other version is looked for. */
-  public double seconds() {
-    return seconds;
   }
 
   /** Whether one of them may say something of rows that satisfy a predicate; names: of the scan's columns. */

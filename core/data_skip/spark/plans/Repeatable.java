@@ -176,6 +176,7 @@ public final class Repeatable {
     if (expression instanceof PythonUDF) return "it calls a Python function";
     if (expression instanceof PlanExpression) return "it holds a sub-query";
     if (Plans.dependsOnOtherRows(expression)) return "which rows are nearest may differ";
+    if (Alike.dependsOnOrder(expression)) return "Spark may take it for the same of operands in another order, and run that";
     if (expression instanceof LambdaFunction && callsFunctions(expression)) return "Spark may take a function in a function for another, and run that";
     if (expression instanceof AggregateExpression && !exact(((AggregateExpression) expression).aggregateFunction())) {
       return "an aggregate may depend on the order of rows";

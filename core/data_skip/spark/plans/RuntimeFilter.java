@@ -65,9 +65,10 @@ public final class RuntimeFilter {
       Expression part = KeyPredicates.asWritten((Expression) conditions.get(i));
       boolean aboutBoth = SideRows.meets(part, mine.outputSet()) && SideRows.meets(part, other.outputSet());
       boolean alone = Plans.deterministic(part) && !SideRows.inBatches(part, other.outputSet()) && !SideRows.holds(part, PlanExpression.class);
-      if (aboutBoth && alone) both.add(part);
+      boolean sure = !Alike.holdsWhatDependsOnOrder(part, other.outputSet()); // else another join's broadcast may serve this one, by its own keys
+      if (aboutBoth && alone && sure) both.add(part);
     }
-    if (both.isEmpty() || Alike.areMistaken(both)) return null; // side by side, as the join may not evaluate them
+    if (both.isEmpty()) return null;
     return new RuntimeFilter(both, other, false, new String[1]);
   }
 

@@ -36,6 +36,8 @@ public final class SkippingRule extends Rule {
   private static final String MIXED = "Python functions that were given different environments, or archives, run in those of others: of none is known what it gives";
   private static final String SHARED =
       "Python functions are given one argument, and one without a version (data_skip.versioned) may change it in place: of none is known what it gives";
+  private static final String MISTAKEN =
+      "Spark may take expressions of this query for each other that are not the same, as sums of fractions in another order: which it runs is not known";
 
   private final BiFunction python;
   private final boolean everything;
@@ -88,6 +90,8 @@ public final class SkippingRule extends Rule {
         left.keepPlan();
         return bare;
       }
+      boolean mistaken = Alike.areMistaken(bare);
+      for (int i = 0; mistaken && i < scans.size(); i++) why.putIfAbsent(((LogicalRelation) scans.get(i)).relation(), MISTAKEN);
       left.onlySome();
       final SideTime time = new SideTime();
       LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
@@ -103,7 +107,7 @@ public final class SkippingRule extends Rule {
           boolean hasIndex = everything || known != null;
           if (hasIndex && (skipping.isBySetting() || asked && (everything || skipping.isServed(known)))) {
             skipping.description(); // by the settings in force now
-            if (known != null) skipping.decidedBy(known, answers);
+            if (known != null) skipping.decidedBy(known.version(), answers);
             return Plans.withLocation(scan, skipping);
           }
           left.add(number, scan, known != null);

@@ -1,0 +1,105 @@
+"""Expressions of one query that Spark takes for each other: it evaluates the first for all, in a filter, a projection, or a join."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from data_skip import DataSkipError, MinMax, ValueList
+from tests.support import Lake, settings_of
+
+SUM, OTHER = "a + b + c", "c + b + a"  # of 0.1, 0.2 and 0.3
+LARGER, SMALLER = "0.6000000000000001D", "0.6D"
+TRIED, OTHER_TRIED = "try_add(try_add(i, j), h)", "try_add(try_add(h, j), i)"  # NULL, and 2147483643
+LAST = "aggregate(e, 0, (s, x) -> s + int(({}) * 10000000000000000 % 1000))"
+ELEMENTS, OTHER_ELEMENTS = LAST.format("x + b + a"), LAST.format("a + b + x")
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+JOINS = {"spark.data_skip.join.leastBytes": "0"}
+
+
+@pytest.fixture
+def sums(lake: Lake) -> Lake:
+    for i, by in enumerate([1, 16.5, 32.5, 64.5]):
+        large, one, small = (pa.array([value], pa.int32()) for value in (2147483647, 5 if i else 1, -100 - i if i else -5))
+        columns = {"a": [0.1 * by], "b": [0.2 * by], "c": [0.3 * by], "i": large, "j": one, "h": small, "e": [[77.0 + i if i else 0.3]]}
+        lake.file(f"{i}", columns | {"k": [i], "s": [[0.6000000000000001, 0.6, 14.0, 21.0][i]], "pad": [list(range(80000))]})
+    for expression in (SUM, OTHER, TRIED, OTHER_TRIED, ELEMENTS, OTHER_ELEMENTS, "k", "s"):
+        lake.index(ValueList(expression))
+    lake.index(MinMax("a"))
+    lake.view()
+    return lake
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        f"{SUM} = {LARGER} AND {OTHER} IN ({LARGER}, 55D) AND exists(e, x -> x > 0)",  # of which Spark generates no code for a whole stage
+        f"{OTHER} = {SMALLER} AND {SUM} IN ({SMALLER}, 55D) AND exists(e, x -> x > 0)",
+        f"{TRIED} IS NULL AND coalesce({OTHER_TRIED}, -1) = -1",
+        f"{OTHER_TRIED} = 2147483643 AND coalesce({TRIED}, -1) > 3",
+        f"{ELEMENTS} = 0 AND {OTHER_ELEMENTS} + 1 = 1",
+    ],
+)
+def test_parts_of_one_filter(sums: Lake, where: str) -> None:
+    for settings in ({}, INTERPRETED):
+        with settings_of(sums.spark, settings):
+            report = sums.query(f"SELECT k FROM t WHERE {where}")
+            assert any("take expressions of this query for each other" in note for note in report.scans[-1].notes)
+
+
+def test_what_is_not_taken_for_another_is_used(sums: Lake) -> None:
+    whole = "k + i + j = 2147483648 AND j + k + i > 0 AND k = 0"
+    for where in (f"{SUM} = {LARGER}", f"coalesce({SUM}, 0) < 1 AND a + b < 1 AND b + a < 1", whole):
+        sums.query(f"SELECT x.k FROM (SELECT * FROM t WHERE {where}) x WHERE coalesce(x.a + b + c, 1) < 2", {"0"})
+    sums.query(f"SELECT sum({SUM}), sum({SUM}) + 1 FROM t WHERE k = 2 HAVING sum({SUM}) > 0", {"2"})
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT p, q, size(pad) FROM (SELECT {{0}} AS p, {{1}} AS q, pad FROM t) JOIN dim ON q IN ({SMALLER}, {LARGER}) AND q = dim.x",
+        "SELECT k, p, q, size(pad) FROM t JOIN (SELECT {0} AS p, {1} AS q FROM dim) d ON s = q",
+        f"SELECT k, size(pad) FROM t JOIN (SELECT n FROM dim WHERE {{0}} > {SMALLER}) d ON k = d.n"
+        f" JOIN (SELECT n FROM dim WHERE {{1}} > {SMALLER}) e ON k = e.n",
+        "SELECT t.k, size(t.pad) FROM t JOIN (SELECT {0} AS p FROM dim) d ON t.s = d.p JOIN (SELECT {1} AS p FROM dim) e ON t.s = e.p",
+    ],
+)
+def test_sides_of_joins(sums: Lake, tmp_path: Path, sql: str) -> None:
+    small = Lake(sums.spark, sums.skipping, tmp_path / "dim")
+    for i, row in enumerate([(0.6000000000000001, 0.1, 0.2, 0.3, 0), (5.0, -0.1, 0.2, 0.3, 2)]):
+        small.file(f"{i}", {name: [value] for name, value in zip("xabcn", row, strict=True)})
+    small.view("dim")
+    with settings_of(sums.spark, JOINS):
+        for one, other in ((SUM, OTHER), (OTHER, SUM)):
+            sums.query(sql.format(one, other))
+        assert max(scan.files_skipped for scan in sums.query("SELECT k, size(pad) FROM t JOIN dim ON k = n").scans) == 2
+    sums.spark.catalog.dropTempView("dim")
+
+
+def test_none_is_indexed_that_holds_both(sums: Lake) -> None:
+    for expression in (f"coalesce({TRIED}, {OTHER_TRIED})", f"{ELEMENTS} = {OTHER_ELEMENTS}"):
+        with pytest.raises(DataSkipError, match="takes for each other"):
+            sums.index(ValueList(expression))
+
+
+def test_a_folder_that_two_sessions_read(lake: Lake, tmp_path: Path) -> None:
+    """Spark takes the scans for equal, and a broadcast of the one for that of the other: with times of its zone."""
+    for i in range(4):
+        hour = pa.array([i * 3_600_000_000], pa.timestamp("us", "UTC"))
+        lake.file(f"{i}", {"u": hour, "v": hour, "k": [i], "pad": [list(range(80000))]})
+    lake.index(ValueList("u"), ValueList("v"))
+    lake.view()
+    (moments := tmp_path / "moments.json").write_text('{"m": "1970-01-01T02:00:00"}\n')
+    other = lake.spark.newSession()
+    other.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    other.read.schema("m TIMESTAMP").json(str(moments)).createOrReplaceGlobalTempView("theirs")
+    lake.spark.read.schema("m TIMESTAMP").json(str(moments)).createOrReplaceTempView("mine")
+    sql = "SELECT k, size(pad) FROM t JOIN {} d ON t.u = d.m JOIN {} e ON t.v = e.m"
+    with settings_of(lake.spark, JOINS | {"spark.sql.session.timeZone": "UTC"}):
+        for views in (("mine", "global_temp.theirs"), ("global_temp.theirs", "mine")):
+            lake.query(sql.format(*views))
+        assert max(scan.files_skipped for scan in lake.query(sql.format("mine", "mine")).scans) == 3
+    lake.spark.catalog.dropGlobalTempView("theirs")
+    lake.spark.catalog.dropTempView("mine")
