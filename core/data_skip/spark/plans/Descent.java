@@ -41,11 +41,14 @@ public final class Descent {
     this.wrap = wrap;
   }
 
-  /** The plan with each scan as `wrap` gives it: (LogicalRelation, its Place) -> LogicalPlan. */
-  public static LogicalPlan rewritten(LogicalPlan plan, BiFunction wrap) {
+  /**
+   * The plan with each scan as `wrap` gives it: (LogicalRelation, its Place) -> LogicalPlan. mistaken: as of Alike.areMistaken; of no rows is
+   * known then what Spark finds true of them.
+   */
+  public static LogicalPlan rewritten(LogicalPlan plan, boolean mistaken, BiFunction wrap) {
     Descent descent = new Descent(wrap);
     Place root = descent.place(plan, withoutPruning(plan), null, 0);
-    if (!Alike.areMistaken(plan)) descent.descend(); // else of no rows is known what Spark finds true of them
+    if (!mistaken) descent.descend();
     LogicalPlan rewritten = descent.rewritten(root);
     return rewritten != plan && descent.readsOneFolderTwice() ? plan : rewritten; // which looks at every file: last, and if there is an index
   }

@@ -94,7 +94,7 @@ public final class SkippingRule extends Rule {
       for (int i = 0; mistaken && i < scans.size(); i++) why.putIfAbsent(((LogicalRelation) scans.get(i)).relation(), MISTAKEN);
       left.onlySome();
       final SideTime time = new SideTime();
-      LogicalPlan rewritten = Descent.rewritten(bare, new BiFunction() {
+      LogicalPlan rewritten = Descent.rewritten(bare, mistaken, new BiFunction() {
         private int number = -1;
 
         public Object apply(Object node, Object place) {
@@ -297,7 +297,7 @@ public final class SkippingRule extends Rule {
       final List result = new ArrayList();
       SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          return Descent.rewritten(kept, new BiFunction() {
+          return Descent.rewritten(kept, Alike.areMistaken(kept), new BiFunction() {
             private int number = -1;
 
             public Object apply(Object scan, Object place) {
