@@ -6,6 +6,7 @@ import os
 import re
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyspark
@@ -21,40 +22,34 @@ ONE_TASK = {"spark.sql.files.minPartitionNum": "1"}
 OF_LATER_VERSIONS = {"spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled": "false"}  # Spark 4.0 knows no such setting
 
 
-class Code(UserDefinedType):  # type: ignore[misc]
+class AsItIs(UserDefinedType):  # type: ignore[misc]
+    """What Spark keeps is what Python has."""
+
+    @classmethod
+    def module(cls) -> str:
+        return __name__
+
+    def serialize(self, obj: Any) -> Any:
+        return obj
+
+    def deserialize(self, datum: Any) -> Any:
+        return datum
+
+
+class Code(AsItIs):
     """A whole number, as pandas has it."""
 
     @classmethod
     def sqlType(cls) -> LongType:
         return LongType()
 
-    @classmethod
-    def module(cls) -> str:
-        return __name__
 
-    def serialize(self, obj: int) -> int:
-        return obj
-
-    def deserialize(self, datum: int) -> int:
-        return datum
-
-
-class Moment(UserDefinedType):  # type: ignore[misc]
+class Moment(AsItIs):
     """A timestamp, as Python has it."""
 
     @classmethod
     def sqlType(cls) -> TimestampType:
         return TimestampType()
-
-    @classmethod
-    def module(cls) -> str:
-        return __name__
-
-    def serialize(self, obj: datetime) -> datetime:
-        return obj
-
-    def deserialize(self, datum: datetime) -> datetime:
-        return datum
 
 
 def functions_of_functions(lake: Lake) -> None:

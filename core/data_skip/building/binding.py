@@ -73,13 +73,14 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
             raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}")
         trees.append(tree)
         types.append(selected.schema[0].dataType)
-    if jvm.mistakes(frame.select(*map(F.expr, index.inputs))):
-        raise DataSkipError(f"{index}: {' and '.join(index.inputs)} {_MISTAKEN}")
-    if calls_python(map(decode, trees)) and jvm.mixes_environments(frame.select(*map(F.expr, index.inputs))):
-        raise DataSkipError(f"{index}: {' and '.join(index.inputs)} {_MIXED}")
-    if refusal := index.refuse(tuple(tree.type for tree in indexed(list(map(decode, trees))))):
-        raise DataSkipError(f"{index} cannot be built: {refusal}")
     expressions = [decode(tree) for tree in trees]
+    together = frame.select(*map(F.expr, index.inputs))
+    if not all(isinstance(expression, Column) for expression in expressions) and jvm.mistakes(together):
+        raise DataSkipError(f"{index}: {' and '.join(index.inputs)} {_MISTAKEN}")
+    if calls_python(expressions) and jvm.mixes_environments(together):
+        raise DataSkipError(f"{index}: {' and '.join(index.inputs)} {_MIXED}")
+    if refusal := index.refuse(tuple(tree.type for tree in indexed(expressions))):
+        raise DataSkipError(f"{index} cannot be built: {refusal}")
     reader = Reading(scan.description, scan.settings).reader(expressions)
     if why := unsure(reader) or why_unsteady_as_read(expressions, reader):
         raise DataSkipError(f"{index} cannot be built: {why}")

@@ -13,6 +13,7 @@ from data_skip.store import Snapshot
 from data_skip.store.versions import KEYS_SCHEMA, Places, places_in, taken
 
 Below = Callable[[pa.Table], Mask]
+_WIDE = pa.schema([field.with_type(pa.large_string()) if field.name == "path" else field for field in KEYS_SCHEMA])
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Generations:
 
     def changed_by(self, changes: Generations) -> Generations:
         """These, but for some that are other ones, or new."""
+        if not len(changes):
+            return self
         at = places_in(self.keys, changes.keys)
         numbers, new = self.numbers.copy(), at < 0
         numbers[at[~new]] = changes.numbers[~new]
@@ -73,6 +76,3 @@ class Generations:
 
 def _together(keys: list[pa.Table]) -> pa.Table:
     return pa.concat_tables([table.cast(_WIDE) for table in keys])
-
-
-_WIDE = pa.schema([field.with_type(pa.large_string()) if field.name == "path" else field for field in KEYS_SCHEMA])

@@ -21,7 +21,6 @@ from data_skip.building.progress import progress_bar
 from data_skip.building.recent import let_clocks_pass, too_recent
 from data_skip.building.rows import bytes_of_records, rows
 from data_skip.building.source import TableState
-from data_skip.clause import Mask
 from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
 from data_skip.index import Index
@@ -29,7 +28,7 @@ from data_skip.sample import Sample, spread
 from data_skip.spark.errors import not_understood
 from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot
-from data_skip.store.versions import places_in, taken
+from data_skip.store.versions import are_first, places_in, taken
 
 _TRIES = 20
 
@@ -57,7 +56,7 @@ def index_files(
     is_current = places_in(current, keys) >= 0
     once = below & ~is_current  # two partitions may have the same location
     places = np.flatnonzero(once)
-    once[places] = _are_first(taken(keys, places))
+    once[places] = are_first(taken(keys, places))
     recent = once & too_recent(listing.files, now)
     wanted = once & ~recent
     let_clocks_pass(listing.files.filter(pa.array(wanted)), now)
@@ -95,7 +94,8 @@ def _index_some(
     to_come = chunks.are_more
     unreadable: dict[int, str] = {}
     found = collect_files(target, state, listing, wanted, bindings, report, unreadable, to_come)
-    if not (wanted.any() or target.new or len(target.known.changes(target.listed, target.below))) and target.lists:
+    seen = None if wanted.any() or target.new else target.known.changes(target.listed, target.below)
+    if seen is not None and not len(seen) and target.lists:
         return target
     written: list[_Written] = []
 
@@ -113,7 +113,7 @@ def _index_some(
         places, after = np.flatnonzero(wanted), target.listed
         same = listing.unchanged(wanted) if as_read else None
         stands = same is not None and bool(same[places].all())
-        changes = known.changes(after, target.below) if stands else None
+        changes = (known.changes(after, target.below) if seen is None else seen) if stands else None
         if changes is None or (to_come and len(changes)):
             after = state.list_again()
             if wanted.any() and not len(after):
@@ -221,9 +221,3 @@ def fitted(index: Index, sample: Sample) -> Index:
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
         raise DataSkipError(f"{index} cannot choose its open parameters from a sample of the table: {why}; give them") from error
-
-
-def _are_first(keys: pa.Table) -> Mask:
-    """Which of some files are the first of their version."""
-    first = places_in(keys, keys) == np.arange(len(keys))
-    return first

@@ -17,9 +17,6 @@ import org.apache.spark.sql.types.DataType;
 
 /** Where Python functions that one operator runs may give something else there than each gives by itself. */
 public final class Meddling {
-  private static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
-  private static final int ROWS_BY_ARROW = 101;
-
   /** How a pickle begins that names data_skip.functions.Versioned first: its protocol, its length, and two texts with theirs. */
   private static final Pattern VERSIONED =
       Pattern.compile("\\x80.\\x95.{8}\\x8c\\x13data_skip\\.functions\\x94\\x8c\\x09Versioned\\x94\\x93", Pattern.DOTALL);
@@ -51,7 +48,7 @@ public final class Meddling {
    * Whether some expressions call functions that are given one argument, which one of them may change in place: Spark gives all functions of an
    * operator the very same, so that others are given what is left of it. A function with a version leaves it as it is: see functions.py.
    */
-  private static boolean sharesArguments(scala.collection.Seq expressions) {
+  public static boolean sharesArguments(scala.collection.Seq expressions) {
     Map unversionedGiven = new HashMap(); // by argument: whether a function before, that is given it, has no version
     Iterator functions = functions(expressions).iterator();
     while (functions.hasNext()) {
@@ -94,7 +91,7 @@ public final class Meddling {
    * gives, those of that one as well: it may give what it is given.
    */
   private static Set changeable(PythonUDF function) {
-    boolean byRow = function.evalType() == ROW_AT_A_TIME || function.evalType() == ROWS_BY_ARROW;
+    boolean byRow = function.evalType() == PythonResults.ROW_AT_A_TIME || function.evalType() == PythonResults.ROWS_BY_ARROW;
     Set found = new HashSet();
     scala.collection.Iterator arguments = function.children().iterator();
     while (arguments.hasNext()) {

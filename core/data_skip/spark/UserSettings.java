@@ -10,7 +10,7 @@ import org.apache.spark.sql.internal.SQLConf;
 
 /** The settings of data-skip, read as Spark reads its own: in any letters, sizes and times with their units. */
 public final class UserSettings {
-  private static final java.util.regex.Pattern NUMBER = java.util.regex.Pattern.compile("[0-9.]+");
+  private static final Pattern NUMBER = Pattern.compile("[0-9.]+");
   private static final String ENABLED = "spark.data_skip.enabled";
   private static final List ON = Arrays.asList(new String[] {"true", "on", "yes", "1"});
   private static final List OFF = Arrays.asList(new String[] {"false", "off", "no", "0"});

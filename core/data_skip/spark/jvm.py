@@ -22,9 +22,10 @@ from data_skip.spark.janino import instance, load
 SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
+        ("trees", "PythonResults"),
         ("", "Connection Kept UserSettings Meddling Plans"),
         ("plans", "SameColumns ScannedFiles SideCost Alike Repeatable PoolThreads TimeLimit SmallSide"),
-        ("trees", "Code PythonResults TreeEncoder Foreign Variants"),
+        ("trees", "Code TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),

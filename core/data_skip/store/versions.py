@@ -27,21 +27,40 @@ def distinct(keys: pa.Table, mixed: Mixed) -> tuple[pa.Table, Places | None]:
 
     None for these places where each row is of another version. mixed: of each row what `mixed_of` gives.
     """
+    first_of = _first_of(keys, mixed)
+    if first_of is None:
+        return keys, None
+    is_first = first_of == np.arange(len(keys))
+    return keys.filter(pa.array(is_first)), (np.cumsum(is_first) - 1)[first_of]
+
+
+def are_first(keys: pa.Table) -> npt.NDArray[np.bool_]:
+    """Which of some file versions are the first of their kind."""
+    first_of = _first_of(keys, mixed_of(*(keys[name].to_numpy() for name in KEYS[1:])))
+    return np.ones(len(keys), dtype=bool) if first_of is None else first_of == np.arange(len(keys))
+
+
+def without_repeats(keys: pa.Table) -> pa.Table:
+    """The different ones of these file versions."""
+    return keys.filter(pa.array(are_first(keys)))
+
+
+def _first_of(keys: pa.Table, mixed: Mixed) -> Places | None:
+    """Of each row the first one of its version; None where each is of another."""
     doubtful = _may_be_met_again(mixed)  # to compare all paths takes longer than all else that is done with an index
     if not len(doubtful):
-        return keys, None
+        return None
     doubtful = doubtful[_met_again([keys[name].to_numpy()[doubtful] for name in KEYS[1:]])]
     if not len(doubtful):
-        return keys, None
+        return None
     key = [*(keys[name].to_numpy()[doubtful] for name in KEYS[1:]), _numbered(taken(keys, doubtful)["path"])]
     order = np.lexsort(key)  # stable: of equal keys the first row is first
     begins = _begins(key, order)
     if begins.all():
-        return keys, None
-    first_of = np.arange(len(keys))  # of each row the first of its version
+        return None
+    first_of = np.arange(len(keys))
     first_of[doubtful[order]] = doubtful[order[begins]][np.cumsum(begins) - 1]
-    is_first = first_of == np.arange(len(keys))
-    return keys.filter(pa.array(is_first)), (np.cumsum(is_first) - 1)[first_of]
+    return first_of
 
 
 def _met_again(key: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
@@ -111,11 +130,6 @@ def _told(keys: pa.Table, places: Places) -> pa.Array:
     """Some keys, each as one text; of a file without a path NULL."""
     path, size, time = (column.cast(pa.large_string()) for column in taken(keys, places).columns)
     return pc.binary_join_element_wise(size, time, path, pa.scalar(" ", pa.large_string())).combine_chunks()
-
-
-def without_repeats(keys: pa.Table) -> pa.Table:
-    """The different ones of these file versions."""
-    return distinct(keys, mixed_of(*(keys[name].to_numpy() for name in KEYS[1:])))[0]
 
 
 def mixed_of(sizes: Places, times: Places) -> Mixed:

@@ -364,7 +364,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     String told = toldOf(listing);
     String known = version == null ? null : answers.of(version, told);
     if (known != null) {
-      if (!takeAway(listing, known)) return decision(asked(listing, told(listing)));
+      if (!takeAway(listing, known)) return decision(asked(listing, which(true) + "\n" + told));
       answers.again(executionId(), number, number(known), (System.nanoTime() - start) / 1e6);
       return DECIDED;
     }
@@ -374,7 +374,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     }
     String said = asked(listing, which(false) + "\n" + told);
     if (said == null || !said.startsWith(DECIDED)) return said;
-    if (!takeAway(listing, said)) return decision(asked(listing, told(listing)));
+    if (!takeAway(listing, said)) return decision(asked(listing, which(true) + "\n" + told));
     if (version != null && !number(said).isEmpty()) answers.put(version, told, said);
     return DECIDED;
   }

@@ -128,10 +128,11 @@ public final class SkippingRule extends Rule {
     plan.foreachWithSubqueries(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object node) {
-            if (!(node instanceof BaseEvalPython) || !Meddling.between(((BaseEvalPython) node).udfs())) return null;
-            String reason = Meddling.mixesEnvironments(((BaseEvalPython) node).udfs()) ? MIXED : SHARED;
+            if (!(node instanceof BaseEvalPython)) return null;
+            boolean mixed = Meddling.mixesEnvironments(((BaseEvalPython) node).udfs());
+            if (!mixed && !Meddling.sharesArguments(((BaseEvalPython) node).udfs())) return null;
             List below = scans((LogicalPlan) node);
-            for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), reason);
+            for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), mixed ? MIXED : SHARED);
             return null;
           }
         });

@@ -20,7 +20,7 @@ import org.apache.spark.sql.types.StringType;
 /** How PySpark runs a Python function, and what it makes of its arguments and results. */
 public final class PythonResults {
   public static final int ROW_AT_A_TIME = 100; // Spark's PythonEvalType
-  private static final int ROWS_BY_ARROW = 101;
+  public static final int ROWS_BY_ARROW = 101;
   private static final int OF_SERIES = 200;
   private static final int OF_MANY_SERIES = 204;
   private static final String SAFELY = "spark.sql.execution.pandas.convertToArrowArraySafely";
