@@ -78,6 +78,18 @@ def test_sides_of_joins(sums: Lake, tmp_path: Path, sql: str) -> None:
     sums.spark.catalog.dropTempView("dim")
 
 
+def test_what_spark_runs_once_for_two_scans(sums: Lake) -> None:
+    """Exchanges that it takes for equal: the second is given the sums of the first, though its own are asked for."""
+    sides = "(SELECT k, {0} AS p FROM t DISTRIBUTE BY k) x JOIN (SELECT k, {1} AS p FROM t DISTRIBUTE BY k) y ON x.k = y.k"
+    dims = "JOIN (SELECT n FROM VALUES ({2}) AS d(n)) d ON x.p = d.n JOIN (SELECT n FROM VALUES ({2}) AS e(n)) e ON y.p = e.n"
+    with settings_of(sums.spark, JOINS):
+        for one, other, value in ((SUM, OTHER, LARGER), (OTHER, SUM, SMALLER)):
+            report = sums.query(f"SELECT x.k, x.p, y.p FROM {sides} {dims}".format(one, other, value))
+            assert all(any("for each other" in note for note in scan.notes) for scan in report.scans)
+            same = sums.query(f"SELECT x.k, x.p, y.p FROM {sides} {dims}".format(one, one, value))
+            assert {scan.files_skipped for scan in same.scans} == {3}
+
+
 def test_none_is_indexed_that_holds_both(sums: Lake) -> None:
     for expression in (f"coalesce({TRIED}, {OTHER_TRIED})", f"{ELEMENTS} = {OTHER_ELEMENTS}"):
         with pytest.raises(DataSkipError, match="takes for each other"):

@@ -2,8 +2,12 @@ package data_skip;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -73,7 +77,53 @@ public final class Alike {
             return Boolean.valueOf(all.addAll(scala.jdk.javaapi.CollectionConverters.asJava(((LogicalPlan) node).expressions())));
           }
         });
-    return areMistaken(all);
+    return areMistaken(all) || areOperatorsMistaken(plan);
+  }
+
+  /**
+   * Whether Spark takes operators for equal, as over two scans of one table, that evaluate what depends on the order in different ones: what
+   * stands twice below an exchange it runs once, so that the second gives what the first says. Attributes are told by their places there.
+   */
+  private static boolean areOperatorsMistaken(LogicalPlan plan) {
+    final Map found = new IdentityHashMap(); // by operator: the parts of its expressions that depend on the order
+    plan.foreachWithSubqueries(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object node) {
+            Set parts = dependingOnOrder((LogicalPlan) node);
+            return parts.isEmpty() ? null : found.put(node, parts);
+          }
+        });
+    if (found.size() < 2) return false;
+    Map known = new HashMap(); // by Spark's form
+    for (Iterator operators = found.entrySet().iterator(); operators.hasNext();) {
+      Map.Entry operator = (Map.Entry) operators.next();
+      Object other = known.put(((LogicalPlan) operator.getKey()).canonicalized(), operator.getValue());
+      if (other != null && !other.equals(operator.getValue())) return true;
+    }
+    return false;
+  }
+
+  private static Set dependingOnOrder(LogicalPlan operator) {
+    List below = new ArrayList();
+    scala.collection.Iterator children = operator.children().iterator();
+    while (children.hasNext()) below.addAll(scala.jdk.javaapi.CollectionConverters.asJava(((LogicalPlan) children.next()).output()));
+    List own = new ArrayList();
+    scala.collection.Iterator expressions = operator.expressions().iterator();
+    while (expressions.hasNext()) {
+      Expression expression = (Expression) expressions.next();
+      if (holdsWhatDependsOnOrder(expression, null)) own.add(expression);
+    }
+    Set result = new HashSet();
+    if (own.isEmpty()) return result;
+    List exact = exactly(own, places(Plans.seq(below)));
+    for (int i = 0; i < exact.size(); i++) addDependingOnOrder((Expression) exact.get(i), result);
+    return result;
+  }
+
+  private static void addDependingOnOrder(Expression expression, Set found) {
+    if (dependsOnOrder(expression)) found.add(expression);
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) addDependingOnOrder((Expression) children.next(), found);
   }
 
   /**

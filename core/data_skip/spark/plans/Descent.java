@@ -53,7 +53,8 @@ public final class Descent {
     return rewritten != plan && descent.readsOneFolderTwice() ? plan : rewritten; // which looks at every file: last, and if there is an index
   }
 
-  private static LogicalPlan withoutPruning(LogicalPlan plan) {
+  /** The same without dynamic pruning, which asks nothing of rows that a join above it does not. */
+  public static LogicalPlan withoutPruning(LogicalPlan plan) {
     if (!plan.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) return plan;
     return (LogicalPlan) plan.transformAllExpressionsWithPruning(
         new scala.runtime.AbstractFunction1() {

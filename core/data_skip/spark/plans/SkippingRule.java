@@ -90,7 +90,7 @@ public final class SkippingRule extends Rule {
         left.keepPlan();
         return bare;
       }
-      boolean mistaken = Alike.areMistaken(bare);
+      boolean mistaken = Alike.areMistaken(Descent.withoutPruning(bare));
       for (int i = 0; mistaken && i < scans.size(); i++) why.putIfAbsent(((LogicalRelation) scans.get(i)).relation(), MISTAKEN);
       left.onlySome();
       final SideTime time = new SideTime();
@@ -298,7 +298,7 @@ public final class SkippingRule extends Rule {
       final List result = new ArrayList();
       SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          return Descent.rewritten(kept, Alike.areMistaken(kept), new BiFunction() {
+          return Descent.rewritten(kept, Alike.areMistaken(Descent.withoutPruning(kept)), new BiFunction() {
             private int number = -1;
 
             public Object apply(Object scan, Object place) {
