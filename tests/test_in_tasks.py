@@ -28,7 +28,7 @@ from data_skip.planning.deadline import Deadline
 from data_skip.planning.evaluating import portable
 from data_skip.planning.in_tasks import Job, Tasks, Told
 from data_skip.spark.bridge import Scan
-from data_skip.store import DeltaStore, Snapshot, delta, parts
+from data_skip.store import DeltaStore, Snapshot, new_parts, parts
 from data_skip.store import snapshot as snapshots
 from data_skip.store.clock import now
 from data_skip.store.parts import Piece
@@ -43,8 +43,8 @@ SMALL = {"spark.data_skip.records.maxBytes": "1"}
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Row groups of few rows, each a piece, and no job too small."""
-    monkeypatch.setattr(delta, "_MOST_IN_GROUP", 2)
-    monkeypatch.setattr(delta, "_LEAST_IN_GROUP", 1)
+    monkeypatch.setattr(new_parts, "_MOST_IN_GROUP", 2)
+    monkeypatch.setattr(new_parts, "_LEAST_IN_GROUP", 1)
     monkeypatch.setattr(parts, "LEAST_PART", 0)
     monkeypatch.setattr(evaluating, "A_PART", 0)
     monkeypatch.setattr(in_tasks, "A_PART", 0)

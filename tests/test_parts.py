@@ -21,7 +21,7 @@ from data_skip import BloomFilter, MinMax, Prefix, ValueList
 from data_skip.clause import Clause, Computed, Field, Groups, Mask, Named, Records, all_of, any_of, survivors
 from data_skip.planning.deadline import Deadline
 from data_skip.planning.in_parts import part_by_part
-from data_skip.store import DeltaStore, FileKey, StoreError, delta, parts
+from data_skip.store import DeltaStore, FileKey, StoreError, delta, new_parts, parts
 from data_skip.store.definition import Definition
 from data_skip.store.layout import definition_field
 from data_skip.store.parts import Rows
@@ -100,8 +100,8 @@ def opened(store: DeltaStore) -> Snapshot:
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DeltaStore:
     """One of row groups of five rows."""
-    monkeypatch.setattr(delta, "_MOST_IN_GROUP", 5)
-    monkeypatch.setattr(delta, "_LEAST_IN_GROUP", 1)
+    monkeypatch.setattr(new_parts, "_MOST_IN_GROUP", 5)
+    monkeypatch.setattr(new_parts, "_LEAST_IN_GROUP", 1)
     monkeypatch.setattr(parts, "LEAST_PART", 0)
     return DeltaStore(f"file:{tmp_path}/_data_skip")
 
@@ -253,7 +253,7 @@ def test_a_null_or_a_nan_in_a_row_group_keeps_its_file(store: DeltaStore) -> Non
 
 
 def test_no_more_is_in_memory_than_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delta, "_MOST_IN_GROUP", 1000)
+    monkeypatch.setattr(new_parts, "_MOST_IN_GROUP", 1000)
     monkeypatch.setattr(parts, "LEAST_PART", 0)
     store, sizes = DeltaStore(f"file:{tmp_path}/_data_skip"), []
     numbered(store, 20_000, text=[f"{i:0100}" for i in range(20_000)])
@@ -305,7 +305,7 @@ def test_which_columns_fit(store: DeltaStore) -> None:
 
 
 def test_row_groups_are_of_so_many_rows_or_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delta, "_BYTES_OF_GROUP", 16 << 20)
+    monkeypatch.setattr(new_parts, "_BYTES_OF_GROUP", 16 << 20)
     for width, rows, groups in ((1, 70_000, 2), (10_000, 4_000, 3), (30_000, 2_000, 2)):
         store = DeltaStore(f"file:{tmp_path}/{width}")
         numbered(store, rows, text=["x" * width] * rows)
@@ -328,8 +328,8 @@ def test_compaction_sorts_by_the_first_index_that_tells_an_order(lake: Lake) -> 
 
 def test_queries_are_the_same(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file is of one value of x, but for one of NULL and one of NaN; indexes are made apart, refreshed, and dropped."""
-    monkeypatch.setattr(delta, "_MOST_IN_GROUP", 2)
-    monkeypatch.setattr(delta, "_LEAST_IN_GROUP", 1)
+    monkeypatch.setattr(new_parts, "_MOST_IN_GROUP", 2)
+    monkeypatch.setattr(new_parts, "_LEAST_IN_GROUP", 1)
     monkeypatch.setattr(parts, "LEAST_PART", 0)
     for i in range(6):
         lake.file(f"{i}.parquet", {"x": [float(i)] * 3, "y": [i, i + 1, None], "s": [f"s{i}", f"t{i}", None]})

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 import data_skip
 import log_skip
 from data_skip import BloomFilter, MinMax, Suffix, ValueList, versioned
+from data_skip.building import chunks
 from data_skip.planning import in_tasks
 from tests.support import aged, rows_of
 
@@ -22,6 +23,7 @@ PREDICATES = (
     "agent LIKE '%.5'",
     "get_agent_name(agent) = 'Wget' AND x < 50",
     "times(x) = 84",
+    "agent = 'Wget/6.6'",
     "x IN (SELECT max(x) FROM t WHERE x < 20)",
 )
 
@@ -39,7 +41,11 @@ def main(master: str, folder: Path) -> None:
     log_skip.register(spark)
     spark.udf.register("times", versioned(lambda x: None if x is None else 2 * x, 1), "bigint")
     indexes = (MinMax("x"), ValueList("upper(agent)"), Suffix("agent", 2), BloomFilter("agent"), ValueList("times(x)"))
-    report = skipping.table(str(folder)).create_index(*indexes, log_skip.Formatted("agent", "get_agent_name"))
+    table = skipping.table(str(folder))
+    report = table.create_index(*indexes, log_skip.Formatted("agent", "get_agent_name"))
+    chunks.FIRST = 2  # so few records are taken for large ones
+    chunks._MOST_BYTES = 100
+    table.create_index(ValueList("agent"))
     spark.read.parquet(str(folder)).createOrReplaceTempView("t")
     found = {}
     for predicate in PREDICATES:
@@ -48,7 +54,9 @@ def main(master: str, folder: Path) -> None:
         with skipping.disabled():
             found[predicate] = [rows == rows_of(spark.sql(f"SELECT * FROM t WHERE {predicate}")), sum(rows.values()), read]
     in_snapshot = skipping.read(folder).where("x >= 70").count()
-    told = {"unknown": report.unknown, "direct": report.files_direct, "found": found, "in_snapshot": in_snapshot}
+    place = Path(table.describe().location)
+    written = [footer.num_rows for path in place.glob("part-*") if "cpp" in (footer := pq.read_metadata(path)).created_by]
+    told = {"written": sum(written), "unknown": report.unknown, "direct": report.files_direct, "found": found, "in_snapshot": in_snapshot}
     in_tasks._LEAST_PIECES = -1000  # so few records take a job as well
     spark.conf.set("spark.data_skip.records.maxBytes", "1")
     spark.conf.set("spark.data_skip.decideSeconds", "100")

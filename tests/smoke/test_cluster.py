@@ -31,6 +31,7 @@ def is_as_in_a_local_session(told: dict[str, Any]) -> None:
     """What executors are sent, and what only the driver has, differs from a local session, where all is one process."""
     assert not told["unknown"]
     assert told["direct"] == 8, "tasks did not read the files themselves"
+    assert told["written"] == 6, "tasks did not write large records into files of the index"
     assert told["in_snapshot"] == 10
     for predicate in PREDICATES:
         equal, rows, read = told["found"][predicate]

@@ -13,6 +13,8 @@ from data_skip.clause import Mask
 FIRST = 256  # files, of which nobody knows yet how large their records are
 _MOST_BYTES = 1 << 26  # of records as Arrow has them, at a time: as Python's objects they take some ten times that
 _GROWTH = 64  # by which more files there may be the next time: their records may be larger than those before
+_GROWTH_OF_LARGE = 4  # where tasks wrote those: if they cannot any more, the driver holds as many
+_MOST_SECONDS = 600.0  # that it may take to collect large ones: what tasks have written is to be committed soon
 
 
 class Chunks:
@@ -23,6 +25,8 @@ class Chunks:
         self._left: npt.NDArray[np.intp] = np.flatnonzero(wanted)
         self._most = most
         self._size = most if all(map(_is_small, records)) else min(FIRST, most)
+        self.are_large = False  # the records, so that the driver cannot hold as many as there may be at a time
+        self.by_tasks = True  # whether tasks may write these, as far as is known
 
     def take(self) -> npt.NDArray[np.intp]:
         """The next ones."""
@@ -34,11 +38,14 @@ class Chunks:
         """Whether some are left."""
         return len(self._left) > 0
 
-    def held(self, files: int, bytes_: int) -> None:
-        """Says how many bytes the records of so many files took."""
+    def held(self, files: int, bytes_: int, seconds: float = 0.0) -> None:
+        """Says how many bytes the driver held of the records of so many files, and how long it took to collect them."""
         if files:
             fitting = _MOST_BYTES * files // max(bytes_, 1)
-            self._size = min(max(fitting, 1), self._size * _GROWTH, self._most)
+            self.are_large |= fitting < self._most
+            growth = _GROWTH_OF_LARGE if self.are_large else _GROWTH
+            in_time = files * _MOST_SECONDS / max(seconds, _MOST_SECONDS / self._most) if self.are_large else self._most
+            self._size = min(max(min(fitting, int(in_time)), 1), self._size * growth, self._most)
 
 
 def _is_small(record: pa.DataType) -> bool:

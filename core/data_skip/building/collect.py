@@ -8,9 +8,10 @@ merges the pieces of a file.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from pyspark.sql import functions as F
 from data_skip.building.same_code import Code
 from data_skip.index import Index, Record
 from data_skip.spark.archives import forget_archives
+from data_skip.store.new_parts import NewPart
 
 FILE, TOLD, HELD, COUNT = "data_skip_file", "data_skip_told", "data_skip_held", "data_skip_count"
 OUTPUT = "file long, found binary"
@@ -30,6 +32,8 @@ REFUSED, UNDATED, WHOLE, READ_ALL = (1 << bit for bit in range(4))
 _FLAGS = 4
 _HELD_BITS = 60  # of further numbers, a bit a condition
 _ROWS = 1 << 18  # of a batch that is made of counted ones
+_WRITTEN = 1 << 25  # bytes of pickled records, at which a task writes them
+Of = TypeVar("Of")
 
 
 @dataclass
@@ -42,16 +46,22 @@ class Collected:
     held: int = 0  # a bit for each condition that `told_of` was given: whether it is true of some row
     records: list[Record | None] = field(default_factory=list)
     unsteady: bool = False  # what it gives may depend on how it is cut into parts
+    part: NewPart | None = None  # in which its records are; then it has none itself
 
 
-def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -> dict[int, Collected]:
+Write = Callable[[Mapping[int, Collected]], dict[int, str]]  # as TaskParts.write
+
+
+def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str], write: Write | None = None) -> dict[int, Collected]:
     """The records of each file by its number.
+
+    write: what tasks do with those of whole files; None: they give them back.
 
     `rows` has the columns of `told_of` and `expressions_of`, or is what `grouped` makes of them.
     A file with a refused row gets no records. `failures` is told of the first error of each index.
     """
     found: dict[int, Collected] = {}
-    for piece in rows.mapInArrow(_summarizer(indexes), OUTPUT).collect():
+    for piece in rows.mapInArrow(_summarizer(indexes, write), OUTPUT).collect():
         part, errors = pickle.loads(piece["found"])
         for i, error in errors.items():
             failures.setdefault(indexes[i], error)
@@ -61,7 +71,8 @@ def collect(rows: DataFrame, indexes: list[Index], failures: dict[Index, str]) -
         else:
             add(file, part, indexes, failures)
     for file in found.values():
-        file.records = finish_records(indexes, file.records, failures)
+        if not file.part:
+            file.records = finish_records(indexes, file.records, failures)
     return found
 
 
@@ -98,7 +109,7 @@ def finish_records(indexes: list[Index], records: list[Record | None], failures:
     return finished
 
 
-def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+def _summarizer(indexes: list[Index], write: Write | None = None) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     """The function that runs in Spark's tasks: batches of rows to one row a piece of a file."""
 
     code = Code.of(indexes)
@@ -134,10 +145,26 @@ def _summarizer(indexes: list[Index]) -> Callable[[Iterable[pa.RecordBatch]], It
         for number in whole:
             pieces[number].records = finish_records(indexes, pieces[number].records, failures)
         errors |= {i: failures[index] for i, index in enumerate(indexes) if index in failures}
+        if write is not None:
+            for some in together((number, pieces[number]) for number in whole):
+                errors |= write({number: file for number, file in some if not file.refused and not file.undated})
         for number, file in pieces.items():
             yield pa.RecordBatch.from_pylist([{"file": number, "found": pickle.dumps((file, errors))}])
 
     return summarize
+
+
+def together(files: Iterable[tuple[Of, Collected]]) -> Iterator[list[tuple[Of, Collected]]]:
+    """What belongs to files, and these, as many at a time as are written together."""
+    some, size = list[tuple[Of, Collected]](), 0
+    for of, file in files:
+        some.append((of, file))
+        size += len(pickle.dumps(file.records))
+        if size >= _WRITTEN:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _pieces(files: npt.NDArray[np.int64]) -> list[tuple[int, int]]:

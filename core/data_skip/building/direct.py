@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pyspark.sql import SparkSession
 
 from data_skip.building.binding import Binding
-from data_skip.building.collect import add, finish_records
+from data_skip.building.collect import Collected, Write, add, finish_records, together
 from data_skip.building.file_records import Found, Wanted, records_of
 from data_skip.building.lifting import Part, by_name_from_parquet, is_local, lifts, trees_of
 from data_skip.building.plain import is_dotted, is_plain, why_not
@@ -82,11 +82,18 @@ def _wanted_of_text(definitions: Mapping[Index, Definition], text: TextReader) -
 
 
 def read(
-    spark: SparkSession, root: str, files: Sequence[Part], asked: Wanted, local: bool, failures: dict[Index, str]
+    spark: SparkSession,
+    root: str,
+    files: Sequence[Part],
+    asked: Wanted,
+    local: bool,
+    failures: dict[Index, str],
+    write: Write | None = None,
 ) -> tuple[list[Found], str]:
     """What tasks find in files that they read themselves; and why those that are missing have to be read by Spark, "" where none is.
 
     root: of the table; local: whether tasks see the local files that Spark does. `failures` is told of the first error of each index.
+    write: as of collect.
     """
     remote = _remote(spark, root)
     seen = [file for file in files if (local and is_local(file.uri)) or remote.has(file.uri)]
@@ -96,7 +103,7 @@ def read(
         return [], "it lies where tasks cannot read it themselves"
     tasks = tasks_of(parts, cores)
     try:
-        told = spark.sparkContext.parallelize(tasks, len(tasks)).mapPartitions(_reader(asked, remote)).collect()
+        told = spark.sparkContext.parallelize(tasks, len(tasks)).mapPartitions(_reader(asked, remote, write)).collect()
     except SPARK_ERRORS as error:
         if is_cancelled(error) or is_of_workers(error):
             raise
@@ -134,13 +141,13 @@ def tasks_of(parts: Sequence[Part], cores: int) -> list[list[Part]]:
     return tasks
 
 
-def _reader(asked: Wanted, remote: RemoteFiles) -> Callable[[Iterable[list[Part]]], Iterator[bytes]]:
+def _reader(asked: Wanted, remote: RemoteFiles, write: Write | None = None) -> Callable[[Iterable[list[Part]]], Iterator[bytes]]:
     """The function that runs in Spark's tasks."""
 
-    def found(part: Part, files: RemoteFiles, unread: list[str]) -> bytes:
+    def found(part: Part, files: RemoteFiles, unread: list[str]) -> Found:
         """unread: why one file after the other could not be read, up to now."""
         if len(unread) >= _MOST_UNREAD:
-            return pickle.dumps(Found(part.number, why=unread[0]))
+            return Found(part.number, why=unread[0])
         try:
             file = records_of(part, asked, files)
             unread.clear()
@@ -148,7 +155,7 @@ def _reader(asked: Wanted, remote: RemoteFiles) -> Callable[[Iterable[list[Part]
             file = Found(part.number, why=str(error) or type(error).__name__)
             if isinstance(error, OSError):
                 unread.append(file.why)
-        return pickle.dumps(file)
+        return file
 
     code = Code.of(asked.indexes)
 
@@ -158,9 +165,31 @@ def _reader(asked: Wanted, remote: RemoteFiles) -> Callable[[Iterable[list[Part]
         for task in tasks:
             files = replace(remote, sizes={part.uri: part.size for part in task if remote.has(part.uri)})
             with ThreadPoolExecutor(_REQUESTS if files.sizes else 1) as pool:
-                yield from pool.map(partial(found, files=files, unread=[]), task)
+                of_task = pool.map(partial(found, files=files, unread=[]), task)
+                whole = {part.number for part in task if part.parts == 1}
+                yield from map(pickle.dumps, of_task if write is None else _written(of_task, whole, write))
 
     return run
+
+
+def _written(found: Iterable[Found], whole: set[int], write: Write) -> Iterator[Found]:
+    """What was found, the records of whole files in parts of the index."""
+    given_back: list[Found] = []
+
+    def to_write() -> Iterator[tuple[Found, Collected]]:
+        for one in found:
+            if one.file is not None and one.number in whole:
+                yield one, one.file
+            else:
+                given_back.append(one)
+
+    for some in together(to_write()):
+        errors = write({one.number: file for one, file in some})
+        some[0][0].errors |= errors
+        yield from (one for one, _ in some)
+        yield from given_back
+        given_back.clear()
+    yield from given_back
 
 
 def _together(parts: Sequence[Found], cut: set[int], indexes: list[Index], failures: dict[Index, str]) -> tuple[list[Found], str]:

@@ -64,10 +64,14 @@ class Generations:
         numbers[at[~new]] = changes.numbers[~new]
         return Generations(_together([self.keys, changes.keys.filter(pa.array(new))]), np.concatenate([numbers, changes.numbers[new]]))
 
+    def only(self, some: Mask) -> Generations:
+        """Some of these."""
+        return self if some.all() else Generations(self.keys.filter(pa.array(some)), self.numbers[some])
+
     def but_of(self, keys: pa.Table) -> Generations:
         """These without those of some file versions."""
         others = places_in(keys, self.keys) < 0
-        return Generations(self.keys.filter(pa.array(others)), self.numbers[others])
+        return self.only(others)
 
     def and_of(self, more: Generations) -> Generations:
         """These, and then others."""

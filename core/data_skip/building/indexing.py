@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from data_skip.building.progress import progress_bar
 from data_skip.building.recent import let_clocks_pass, too_recent
 from data_skip.building.rows import bytes_of_records, rows
 from data_skip.building.source import TableState
+from data_skip.building.task_parts import TaskParts
+from data_skip.clause import Mask
 from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
 from data_skip.index import Index
@@ -28,6 +31,7 @@ from data_skip.sample import Sample, spread
 from data_skip.spark.errors import not_understood
 from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot
+from data_skip.store.new_parts import NewPart
 from data_skip.store.versions import are_first, places_in, taken
 
 _TRIES = 20
@@ -93,13 +97,21 @@ def _index_some(
     wanted[chunks.take()] = True
     to_come = chunks.are_more
     unreadable: dict[int, str] = {}
-    found = collect_files(target, state, listing, wanted, bindings, report, unreadable, to_come)
+    start = time.monotonic()
+    collect = partial(collect_files, target, state, listing, wanted, bindings, report, unreadable, to_come)
+    parts = _task_parts(target, bindings, keys, wanted) if chunks.are_large and chunks.by_tasks else None
+    before = report.files_lifted, report.files_direct
+    found = collect(parts.write) if parts else collect()
+    if parts and not parts.are_there(found.values()):  # they write elsewhere than the driver reads: all is collected again
+        unreadable.clear()
+        report.files_lifted, report.files_direct = before
+        chunks.by_tasks, parts, found = False, None, collect()
     seen = None if wanted.any() or target.new else target.known.changes(target.listed, target.below)
     if seen is not None and not len(seen) and target.lists:
         return target
     written: list[_Written] = []
 
-    def rows_on(last: Snapshot | None) -> pa.Table | None:
+    def rows_on(last: Snapshot | None) -> pa.Table | list[NewPart] | None:
         """What to write on a version: by a listing that is younger than what it says, of those collected files that have not changed since.
 
         All are listed again where others have written meanwhile, where one is seen to have changed, and where what is said anew of files
@@ -122,22 +134,26 @@ def _index_some(
             changes = known.changes(after, target.below)
         unchanged = len(places)
         chosen = [i for i in places.tolist() if i not in unreadable]
-        files = [found.get(i) or Collected(records=[None] * len(bindings)) for i in chosen]
+        files = {i: found.get(i) or Collected(records=[None] * len(bindings)) for i in chosen}
         nothing_to_say = not (files or len(changes) or target.new or not (last and last.is_listing))
         if nothing_to_say or (to_come and not chosen and not report.files_collected):
             written.append(_Written([], known, after, unchanged, None))
             return None
         collected = taken(keys, np.array(chosen, dtype=np.int64))
         now_known = known.changed_by(changes)
-        said = Generations(collected, now_known.of_each(collected)).and_of(changes.but_of(collected))
+        of_files, others = Generations(collected, now_known.of_each(collected)), changes.but_of(collected)
         as_of = (1, "") if last is None else (last.version + 1, last.said[1])  # in the first case nobody knows of which table
-        table = rows(files, said, bindings, report)
-        written.append(_Written(files, now_known.changed_by(said), after, unchanged, as_of, bytes_of_records(table)))
-        return table
+        new_parts = parts.as_written(files, of_files, last) if parts else []
+        here = np.array([file.part is None for file in files.values()], dtype=bool)
+        said = of_files.only(here).and_of(others)
+        table = rows([file for file in files.values() if file.part is None], said, bindings, report)
+        all_known = now_known.changed_by(of_files.and_of(others))
+        written.append(_Written(list(files.values()), all_known, after, unchanged, as_of, bytes_of_records(table)))
+        return parts.and_of(table, new_parts, state.frame.sparkSession) if parts and new_parts else table
 
     target.store.append_as_of(rows_on, target.new)
     (done,) = written
-    chunks.held(len(done.files), done.bytes)
+    chunks.held(len(done.files), done.bytes, time.monotonic() - start)
     report.files_unreadable += done.unchanged - len(done.files)
     report.files_too_recent += int(wanted.sum()) - done.unchanged
     report.files_refused += sum(file.refused for file in done.files)
@@ -147,6 +163,14 @@ def _index_some(
     if done.as_of is None:
         return target
     return replace(target, new=False, lists=True, as_of=done.as_of, known=done.known, listed=done.listed)
+
+
+def _task_parts(target: Target, bindings: Sequence[Binding], keys: pa.Table, wanted: Mask) -> TaskParts | None:
+    """By which tasks write the records of the wanted files themselves; None where they cannot."""
+    places = np.flatnonzero(wanted)
+    asked = taken(keys, places)
+    known = target.known.changed_by(target.known.changes(target.listed, target.below))  # as it will be told, if nothing comes between
+    return TaskParts.on(target.store.snapshot(), bindings, Generations(asked, known.of_each(asked)), places)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from data_skip.building import direct
 from data_skip.building.binding import Binding
-from data_skip.building.collect import COUNT, FILE, TOLD, Collected, collect, expressions_of, named, told_of
+from data_skip.building.collect import COUNT, FILE, TOLD, Collected, Write, collect, expressions_of, named, told_of
 from data_skip.building.direct_values import column_of, values_told
 from data_skip.building.doubts import fields_held, forget_lacking, undated
 from data_skip.building.file_records import Wanted
@@ -79,10 +79,12 @@ def collect_files(
     report: IndexReport,
     unreadable: dict[int, str],
     to_come: bool,
+    write: Write | None = None,
 ) -> dict[int, Collected]:
     """What is found of the wanted files, by the place of each in the listing: of footers alone, by tasks that read, and by Spark.
 
-    `to_come`: whether there are more files: then it is no error if none of these can be read.
+    `to_come`: whether there are more files: then it is no error if none of these can be read. write: as of collect; tasks do so where one
+    pass finds all that is kept of a file.
     """
     local = target.jvm.local_files
     found = _lift(listing, wanted, bindings) if local and wanted.sum() <= _LIFTED_HERE else {}
@@ -91,11 +93,12 @@ def collect_files(
     report.why_by_spark = report.why_by_spark or why
     by_tasks: dict[int, Collected] = {}
     if asked.indexes and (to_read := _without(wanted, found)).any():
-        by_tasks = _read_directly(state, listing, to_read, asked, local, report)
+        of_all = asked.indexes == [binding.index for binding in bindings]
+        by_tasks = _read_directly(state, listing, to_read, asked, local, report, write if of_all else None)
 
     def read(files: Mask, of: Sequence[Binding], others: bool) -> dict[int, Collected]:
         others = others or to_come
-        found = partial(_read, target, state, listing, bindings=of, report=report)
+        found = partial(_read, target, state, listing, bindings=of, report=report, write=write if of is bindings else None)
         return _read_all_that_can_be(found, files, unreadable, report, others, go_on=not target.new)
 
     direct_ones = set(asked.indexes)
@@ -139,13 +142,13 @@ def _joined(passes_: Sequence[tuple[Sequence[int], Mapping[int, Collected]]]) ->
 
 
 def _read_directly(
-    state: TableState, listing: Listing, wanted: Mask, asked: Wanted, local: bool, report: IndexReport
+    state: TableState, listing: Listing, wanted: Mask, asked: Wanted, local: bool, report: IndexReport, write: Write | None
 ) -> dict[int, Collected]:
     """What Spark's tasks find in the wanted files that they can read themselves, by the place of each in the listing."""
     files = _parts(listing, wanted)
     failures: dict[Index, str] = {}
     try:
-        found, why = direct.read(state.frame.sparkSession, state.root, files, asked, local, failures)
+        found, why = direct.read(state.frame.sparkSession, state.root, files, asked, local, failures, write)
     except SPARK_ERRORS as error:
         raise _cannot_be_read(report, error) from error
     report.why_by_spark = report.why_by_spark or why
@@ -210,7 +213,13 @@ def _read_in_parts(read: Read, wanted: Mask, unreadable: dict[int, str], go_on: 
 
 
 def _read(
-    target: Target, state: TableState, listing: Listing, wanted: Mask, bindings: Sequence[Binding], report: IndexReport
+    target: Target,
+    state: TableState,
+    listing: Listing,
+    wanted: Mask,
+    bindings: Sequence[Binding],
+    report: IndexReport,
+    write: Write | None = None,
 ) -> dict[int, Collected]:
     """What Spark finds in the wanted files, by the place of each in the listing."""
     indexes, trees = [one.index for one in bindings], [tree for one in bindings for tree in one.definition.bound_expressions]
@@ -238,7 +247,7 @@ def _read(
 
     def told(one: Pass) -> dict[int, Collected]:
         of_values = _of_values(one, target, state, listing, wanted, bindings, report)
-        return of_values or _told(one, frame, number, malformed, bindings, listing, report)
+        return of_values or _told(one, frame, number, malformed, bindings, listing, report, write if len(planned) == 1 else None)
 
     found = _joined([(one.places, told(one)) for one in planned])
     if odd_lines(reader) or part:
@@ -280,7 +289,14 @@ def _parts(listing: Listing, wanted: Mask) -> list[Part]:
 
 
 def _told(
-    one: Pass, frame: DataFrame, number: str, malformed: str | None, all_: Sequence[Binding], listing: Listing, report: IndexReport
+    one: Pass,
+    frame: DataFrame,
+    number: str,
+    malformed: str | None,
+    all_: Sequence[Binding],
+    listing: Listing,
+    report: IndexReport,
+    write: Write | None,
 ) -> dict[int, Collected]:
     """What one pass over the files finds, by the place of each in the listing."""
     bindings = [all_[i] for i in one.places]
@@ -289,7 +305,7 @@ def _told(
     doubtful = fields_held(frame, bindings)
     told = told_of(frame, number, malformed, undated(frame, bindings), list(doubtful.values()), in_parts=one.grouping is not None)
     rows = frame.select(*told, *expressions_of(indexes)) if one.grouping is None else grouped(frame, told, indexes, one.grouping)
-    found = collect(rows, indexes, failures)
+    found = collect(rows, indexes, failures, None if doubtful else write)
     if doubtful:
         forget_lacking(found, {i: bindings[i] for i in doubtful}, lambda i: listing.files["path"][i].as_py(), frame.schema)
     report.unknown |= {str(index): error for index, error in failures.items()}

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from pyarrow import fs
+
 from data_skip.store.environment import by_proxy, leads_elsewhere, without_token
 from data_skip.store.storage_options import StorageOptions
 
@@ -40,6 +42,11 @@ class RemoteFiles:
         """A file. OSError, at once or once it is read, where it is not there, is shorter, may not be read, or may be another one."""
         return RemoteFile(self._handler.open_input_file(self._path(uri)), self.sizes[uri])
 
+    @property
+    def file_system(self) -> fs.FileSystem:
+        """All below the root, to write as well; an error as of `opened`."""
+        return fs.PyFileSystem(self._handler)
+
     def _path(self, uri: str) -> str:
         return uri.removeprefix(f"{self.root}/")
 
@@ -47,9 +54,9 @@ class RemoteFiles:
     def _handler(self) -> Any:
         if elsewhere := leads_elsewhere(self.options) or by_proxy(self.options):
             raise OSError(f"{elsewhere} is set where tasks run, and may lead deltalake to another place than Spark")
-        from deltalake.fs import DeltaStorageHandler  # only where files are remote: it takes a worker 100 ms
+        from data_skip.store.new_parts import WritingHandler  # only where files are remote: it takes a worker 100 ms
 
-        return DeltaStorageHandler(self.root, without_token(self.options), {self._path(uri): size for uri, size in self.sizes.items()})
+        return WritingHandler(self.root, without_token(self.options), {self._path(uri): size for uri, size in self.sizes.items()})
 
 
 class RemoteFile(io.RawIOBase):

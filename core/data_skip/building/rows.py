@@ -32,7 +32,7 @@ def rows(files: Sequence[Collected], said: Generations, bindings: Sequence[Bindi
     for i, binding in enumerate(bindings):
         index, type_ = binding.index, binding.record_type
         dated = bool(times_of_text(binding))
-        column, why = as_column([None if dated and file.undated else _record(file, i) for file in files], type_)
+        column, why = as_column([None if dated and file.undated else kept(file, i) for file in files], type_)
         if why:
             report.unknown.setdefault(str(index), why)
         columns[definition_field(index.column, type_, binding.definition)] = pa.chunked_array([column, pa.nulls(others, type_)])
@@ -45,7 +45,7 @@ def bytes_of_records(table: pa.Table) -> int:
     return int(table.filter(table["collected"]).select([name for name in table.column_names if name not in BASE.names]).nbytes)
 
 
-def _record(file: Collected, index: int) -> Record:
+def kept(file: Collected, index: int) -> Record:
     """What is kept of a file that was collected."""
     record = file.records[index]
     return {} if file.refused or record is None else record

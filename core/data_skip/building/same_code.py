@@ -23,8 +23,8 @@ from data_skip.index import Index
 from data_skip.source_code import as_loaded, counting, has_changed, homes_of, is_of_python
 from data_skip.spark.pickled import names_of
 
-_COLLECTING = ("data_skip", "data_skip.building", "data_skip.proofs")
-_EVALUATING = (*_COLLECTING, "data_skip.indexes", "data_skip.planning", "data_skip.store")
+_COLLECTING = ("data_skip", "data_skip.building", "data_skip.proofs", "data_skip.store")
+_EVALUATING = (*_COLLECTING, "data_skip.indexes", "data_skip.planning")
 
 
 class OtherCode(RuntimeError):

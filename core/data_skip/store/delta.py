@@ -61,12 +61,13 @@ from data_skip.store.layout import (
     said,
 )
 from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, take_back
+from data_skip.store.new_parts import NewPart, added, rows_in_group
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.parts import joined
 from data_skip.store.snapshot import Snapshot
 
-RowsOn = Callable[[Snapshot | None], pa.Table | None]
+RowsOn = Callable[[Snapshot | None], pa.Table | list[NewPart] | None]
 Order = tuple[str, str]  # an index's column, and a field of its records
 _TRIED = b"data-skip doctor"
 _UNWRITTEN, _UNDELETED = "cannot be written", "keeps files of old versions, which cannot all be deleted"
@@ -76,7 +77,6 @@ _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0", "delta.logRetentionDu
 _MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
 _MOST_SINCE = 1 << 28  # and of those in commits without a checkpoint
 _NEVER_EQUAL = ColumnProperties(dictionary_enabled=False)  # of keys: a dictionary makes reading them take three times as long
-_MOST_IN_GROUP, _BYTES_OF_GROUP, _LEAST_IN_GROUP = 1 << 16, 1 << 26, 1 << 10  # rows and bytes of a row group, and rows whatever they take
 
 
 def _declared_bytes(fields: Iterable[pa.Field]) -> int:
@@ -85,10 +85,9 @@ def _declared_bytes(fields: Iterable[pa.Field]) -> int:
 
 
 def _written(table: pa.Table) -> WriterProperties:
-    """How rows are written: in row groups of a size at which their statistics tell them apart, and at which one fits into memory."""
-    rows = _BYTES_OF_GROUP * len(table) // max(1, table.nbytes)
-    size = min(max(rows, _LEAST_IN_GROUP), _MOST_IN_GROUP)
-    return WriterProperties(max_row_group_size=size, compression="SNAPPY", column_properties={field.name: _NEVER_EQUAL for field in KEYS})
+    """How rows are written."""
+    columns = {field.name: _NEVER_EQUAL for field in KEYS}
+    return WriterProperties(max_row_group_size=rows_in_group(table), compression="SNAPPY", column_properties=columns)
 
 
 def rows_of(keys: pa.Table, row_counts: Any, columns: Mapping[pa.Field, pa.Array], generations: Any = (), collected: Any = ()) -> pa.Table:
@@ -125,14 +124,14 @@ class DeltaStore(DeltaReader):
         """As `append`, of rows that are made for the version on top of which they are committed: what they say is younger than all in it.
 
         rows_on: is given that version, None where there is none, and gives `rows_of` something, or None, where there is nothing to write;
-        asked again where another writer was faster.
+        asked again where another writer was faster. Or files of rows that are there: with `_of_table`, and declared in that version.
         """
         self._retried(lambda commit: self._append(rows_on, declare, commit))
 
     def _append(self, rows_on: RowsOn, declare: bool, commit: Commit) -> None:
-        snapshot, table = self.snapshot(), None
+        snapshot, new = self.snapshot(), None
         if snapshot is None and declare:
-            if (table := rows_on(None)) is None:
+            if (new := rows_on(None)) is None:
                 return
             if self._is_misread:
                 raise StoreError(self._why_misread)
@@ -154,8 +153,12 @@ class DeltaStore(DeltaReader):
             raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
         if commit.is_done_before(snapshot.version):
             return
-        if (table := rows_on(snapshot) if table is None or snapshot.version else table) is None:
+        if (new := rows_on(snapshot) if new is None or snapshot.version else new) is None:
             return
+        if isinstance(new, list):
+            self._write(snapshot, BASE.empty_table(), commit, new, mode="append")
+            return
+        table = new
         indexes = [field for name, field in declared(table.schema).items() if declare or name in snapshot.fields]
         if not indexes:
             raise StoreError(f"the indexes at {self.location} were dropped meanwhile; nothing was written")
@@ -369,22 +372,26 @@ class DeltaStore(DeltaReader):
         table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*keys, *about, *fields]))
         self._write(snapshot, table, commit, mode="overwrite", schema_mode="overwrite")
 
-    def _write(self, snapshot: Snapshot, table: pa.Table, commit: Commit, **mode: Any) -> None:
-        """Commits the next version after a snapshot; fails where there is any newer one.
+    def _write(self, snapshot: Snapshot, table: pa.Table, commit: Commit, parts: Sequence[NewPart] = (), **mode: Any) -> None:
+        """Commits the next version after a snapshot, of rows or of parts; fails where there is any newer one.
 
         deltalake tells versions by their numbers. So where the table was deleted meanwhile, and perhaps made anew, the rows say of which
         table they are, and whoever reads them in another one leaves them out (Snapshot).
         """
-        before, parts, folder = self._commit_here(snapshot.version), self._parts_here(), self._folder
+        before, lying, folder = self._commit_here(snapshot.version), self._parts_here(), self._folder
         target = self._at(snapshot)
         table = table.append_column(OF_TABLE, pa.array(np.full(len(table), number_of(target)), OF_TABLE.type))
         try:
-            write_deltalake(target, table, commit_properties=commit.properties, writer_properties=_written(table), **mode)
+            if parts:
+                actions = [added(part) for part in parts]
+                target.create_write_transaction(actions, "append", target.schema(), [], commit_properties=commit.properties)
+            else:
+                write_deltalake(target, table, commit_properties=commit.properties, writer_properties=_written(table), **mode)
         finally:
             if self._folder != folder:  # deltalake has followed the link before
                 raise StoreError(f"{self.location} was turned to another folder meanwhile; what was written, if anything, is in {folder}")
             if self._is_local and self._was_replaced(snapshot.version, before, target):
-                take_back(self.location, commit.name, snapshot.version + 1, self._parts_here() - parts, table)
+                take_back(self.location, commit.name, snapshot.version + 1, self._parts_here() - lying, table)
                 raise StoreError(f"the index at {self.location} was deleted meanwhile, or put back from a copy; nothing was written")
         fields = declared(table.schema)
         if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions

@@ -1,7 +1,8 @@
 """The row groups of an index's files: what their statistics tell of records that are not read, and the records of some, field by field.
 
-Statistics are believed of files that data-skip has written: parquet-rs puts NaN aside, of which Parquet does not tell whether there is
-any, so ends of floating-point numbers are told of row groups that were read before. Text may be cut in them: what is told lies beyond it.
+Statistics are believed of files that data-skip has written, by parquet-rs or, in tasks, by parquet-cpp: both put NaN aside, of which
+Parquet does not tell whether there is any, so ends of floating-point numbers are told of row groups that were read before. Text may be cut
+in them: what is told lies beyond it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 
 from data_skip.store.sizes import least_bytes, most_bytes, refuse_large
 
-_WRITER = "parquet-rs "
+_WRITERS = ("parquet-rs ", "parquet-cpp-arrow ")
 _PHYSICAL = {"INT32": pa.int32(), "INT64": pa.int64()}
 Ends = tuple[pa.Scalar | None, pa.Scalar | None]  # the smallest and the largest value; None for both where nothing is known
 _UNKNOWN: Ends = (None, None)
@@ -181,7 +182,9 @@ def _ends_in(file: StoredFile, column: str, field: str, type_: pa.DataType) -> I
     metadata = file.metadata
     leaves = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path == f"{column}.{field}"]
     known = (
-        (metadata.created_by or "").startswith(_WRITER) and len(leaves) == 1 and metadata.schema.column(leaves[0]).max_repetition_level == 0
+        (metadata.created_by or "").startswith(_WRITERS)
+        and len(leaves) == 1
+        and metadata.schema.column(leaves[0]).max_repetition_level == 0
     )
     known = known and field_type(metadata.schema.to_arrow_schema(), column, field) == type_
     for number in range(metadata.num_row_groups):

@@ -54,11 +54,12 @@ class Snapshot(StoredRecords):
         self.version, self.said = table.version(), said(table)
         self.options = options or StorageOptions({})
         self._no_tasks = "", -math.inf
-        self._number = number_of(table)
+        self.number = number_of(table)  # see layout.is_of
         # deltalake's own files are Python objects, which threads of Arrow give back after a read: that aborts a process about to end.
         local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
         files = table.to_pyarrow_dataset(filesystem=local)
         refuse_types(files.schema)
+        self.columns = frozenset(files.schema.names)
         refuse_parts(location, files.files)
         self.definitions = {name: defined(field) for name, field in self.fields.items()}
         self.valued: set[str] = set()  # columns of which every file is known to hold a value: queries find that out
@@ -72,18 +73,18 @@ class Snapshot(StoredRecords):
     def _versions_of(self, files: ds.FileSystemDataset, earlier: Snapshot | None) -> tuple[ds.FileSystemDataset, FileVersions]:
         """The files of the index that are its own, and the file versions in them: of an earlier version it takes over what that knows."""
         names = [name for name in BASE.names if name in files.schema.names]
-        if earlier is not None and earlier._number == self._number:
+        if earlier is not None and earlier.number == self.number:
             at = {file.path: file for file in files.get_fragments()}
             before = earlier._dataset.files
             if at.keys() >= set(before) and self._declares_as(earlier):
-                added = _own(files, [file for path, file in at.items() if path not in set(before)], self._number)
+                added = _own(files, [file for path, file in at.items() if path not in set(before)], self.number)
                 _refuse_others(added.get_fragments(), self.fields)
                 count = sum(file.metadata.num_rows for file in added.get_fragments())
                 if count <= earlier.rows // _LEAST_SHARE + _FEW_ROWS and earlier.rows + count <= MOST_ROWS:
                     versions = earlier._versions.and_of(self._rows(added, names))
                     self._follow(earlier, len(versions.keys), versions.rows)
                     return of_files(files, [*(at[path] for path in before), *added.get_fragments()]), versions
-        own = _own(files, [*files.get_fragments()], self._number)
+        own = _own(files, [*files.get_fragments()], self.number)
         _refuse_others(own.get_fragments(), self.fields)
         return own, self._versions_in(own, names)
 
