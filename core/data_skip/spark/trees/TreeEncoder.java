@@ -90,7 +90,9 @@ public final class TreeEncoder {
     } else {
       int before = randoms;
       json.put("children", encodeAll(operands(expression)));
-      json.put("parameters", parameters(expression));
+      Map parameters = parameters(expression);
+      if (Doubtful.here(expression)) parameters.put("doubtful", Boolean.TRUE);
+      json.put("parameters", parameters);
       if (Plans.isRandom(expression)) randoms++;
       json.put("deterministic", Boolean.valueOf(expression.deterministic() && randoms == before));
     }
