@@ -12,6 +12,7 @@ import pandas as pd
 import shapely
 from pyspark.sql.types import BooleanType, DataType, DoubleType
 
+from data_skip.functions import versioned
 from geo_skip.geometry import Mask, parse
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -89,10 +90,12 @@ def distance(region: pd.Series, lat: pd.Series, lng: pd.Series) -> pd.Series:
     return _evaluate(region, lat, lng, _distance, "Float64")
 
 
+# They leave their arguments as they are, and so several of them may be asked in one query: see data_skip.versioned.
+_VERSION = f"1, shapely {shapely.__version__}, GEOS {shapely.geos_version_string}"
 FUNCTIONS: dict[str, tuple[Callable[[pd.Series, pd.Series, pd.Series], pd.Series], DataType]] = {
-    "ST_Contains": (contains, BooleanType()),
-    "ST_Intersects": (intersects, BooleanType()),
-    "ST_Distance": (distance, DoubleType()),
+    "ST_Contains": (versioned(contains, _VERSION), BooleanType()),
+    "ST_Intersects": (versioned(intersects, _VERSION), BooleanType()),
+    "ST_Distance": (versioned(distance, _VERSION), DoubleType()),
 }
 _ASKED: dict[str, Ask] = {"ST_Contains": _contains, "ST_Intersects": _intersects, "ST_Distance": _distance}
 

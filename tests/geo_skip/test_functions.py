@@ -55,6 +55,15 @@ def test_in_python(plain: Lake) -> None:
     plain.check(SWAPPED, read=[INDIA, HOLE])  # by the ranges of the box around the region; of half a place nothing is known
 
 
+def test_several_in_python(plain: Lake) -> None:
+    """They are given the same places, which each of them leaves as they are: see tests/readings/test_arguments_changed.py."""
+    places(plain)
+    plain.index(MinMax("lat"), MinMax("lng"))
+    either = f"ST_CONTAINS('{WKT}', lat, lng) OR ST_DISTANCE('POINT(-70 -10)', lat, lng) < 20"
+    plain.view()
+    plain.query(f"SELECT * FROM t WHERE {either}", read=[INDIA, PERU, HOLE])
+
+
 @pytest.mark.parametrize("indexes", [[S2Covering("lat", "lng")], [MinMax("lat"), MinMax("lng")]], ids=["S2Covering", "MinMax"])
 def test_in_python_with_other_indexes(plain: Lake, indexes: list[Index]) -> None:
     places(plain)

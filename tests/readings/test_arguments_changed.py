@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pandas as pd
 import pyspark.sql.functions as F
 import pytest
+from pyspark.sql.types import VariantVal
 
 from data_skip import ValueList, versioned
 from tests.support import Lake
@@ -86,3 +88,47 @@ def test_functions_that_leave_arguments_as_they_are(lake: Lake) -> None:
     lake.query("SELECT s FROM t WHERE tells(s) = 'ab' AND tells_too(s) LIKE 'a%'", read=["ab"])
     lake.query("SELECT s FROM t WHERE plain(s, s) = 'ab' AND plain_too(s, s) LIKE 'a%'", read=["ab"])
     lake.query("SELECT s FROM t WHERE changes(s) = 'x' OR changes(s) = 'y'", read=[])
+
+
+def test_bytes_that_are_those_of_another_argument(lake: Lake) -> None:
+    """Spark evaluates what two arguments have in common once, and pickles the same bytes once, where there is a date beside them."""
+    lake.spark.udf.register("changes", F.udf(lambda code, day: reversed_(code), "string"))
+    lake.spark.udf.register("tells", F.udf(versioned(lambda code, day: code.decode(), 1), "string"))
+    for text in ("ab", "ba", "cd"):
+        lake.file(text, {"s": [text], "day": [date(2024, 1, 1)]})
+    lake.index(ValueList("tells(coalesce(cast(s AS BINARY), X'00'), day)"), ValueList("s"))
+    lake.view()
+    for value in ("ab", "dc"):
+        lake.query(
+            "SELECT s FROM t WHERE changes(cast(s AS BINARY), day) = 'changed'"
+            f" AND tells(coalesce(cast(s AS BINARY), X'00'), day) = '{value}'"
+        )
+
+
+def test_bytes_that_are_those_of_another_row(lake: Lake) -> None:
+    """As those of a literal."""
+    lake.spark.udf.register("longer", F.udf(lambda code, day: code.append(65) or len(code), "int"))
+    for i in range(3):
+        lake.file(str(i), {"day": [date(2024, 1, 1 + i)]})
+    lake.index(ValueList("day"))
+    lake.view()
+    for length in (2, 3, 4):
+        lake.query(f"SELECT day FROM t WHERE longer(X'00', day) = {length}")
+
+
+def test_a_variant(lake: Lake) -> None:
+    """An object, whose bytes may be other ones afterwards."""
+
+    def changed(value: Any) -> str:
+        value.value = VariantVal.parseJson('"none"').value
+        return "changed"
+
+    lake.spark.udf.register("changes", F.udf(changed, "string"))
+    lake.spark.udf.register("tells", F.udf(versioned(lambda value: value.toPython(), 1), "string"))
+    for text in ("ab", "cd"):
+        lake.file(text, {"s": [text], "j": [f'{{"a": "{text}"}}']})
+    variant = "variant_get(parse_json(j), '$.a', 'variant')"
+    lake.index(ValueList(f"tells({variant})"), ValueList("s"))
+    lake.view()
+    for value in ("ab", "none"):
+        lake.query(f"SELECT s FROM t WHERE changes({variant}) = 'changed' AND tells({variant}) = '{value}'")

@@ -8,12 +8,21 @@ import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.apache.spark.api.python.PythonFunction;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
-import org.apache.spark.sql.types.AtomicType;
-import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.AnsiIntervalType;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DatetimeType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.NullType;
+import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructType;
 
 /** Where Python functions that one operator runs may give something else there than each gives by itself. */
 public final class Meddling {
@@ -54,6 +63,7 @@ public final class Meddling {
     while (functions.hasNext()) {
       PythonUDF function = (PythonUDF) functions.next();
       boolean unversioned = !isVersioned(function);
+      if (unversioned && mayShareBytes(function)) return true;
       Iterator arguments = changeable(function).iterator();
       while (arguments.hasNext()) {
         Object argument = arguments.next();
@@ -87,8 +97,8 @@ public final class Meddling {
   }
 
   /**
-   * The arguments that Python may change: all of vectors; of rows those but numbers, text, dates and times. Where one is what another function
-   * gives, those of that one as well: it may give what it is given.
+   * The arguments that Python may change: all of vectors; of rows those that are not fixed. Where one is what another function gives, those of
+   * that one as well: it may give what it is given.
    */
   private static Set changeable(PythonUDF function) {
     boolean byRow = function.evalType() == PythonResults.ROW_AT_A_TIME || function.evalType() == PythonResults.ROWS_BY_ARROW;
@@ -98,9 +108,44 @@ public final class Meddling {
       Expression argument = (Expression) arguments.next();
       if (argument instanceof NamedArgumentExpression) argument = ((NamedArgumentExpression) argument).value();
       if (argument instanceof PythonUDF) found.addAll(changeable((PythonUDF) argument));
-      DataType type = argument.dataType();
-      if (!byRow || !(type instanceof AtomicType) || type instanceof BinaryType) found.add(argument.canonicalized());
+      if (!byRow || !isFixed(argument.dataType())) found.add(argument.canonicalized());
     }
     return found;
+  }
+
+  /** Whether Python has values of a type as what nobody can change. Not so a VARIANT, though it is atomic. */
+  private static boolean isFixed(DataType type) {
+    boolean ofTime = type instanceof DatetimeType || type instanceof AnsiIntervalType;
+    return ofTime || type instanceof NumericType || type instanceof StringType || type instanceof BooleanType || type instanceof NullType;
+  }
+
+  /**
+   * Whether a function that is pickled its rows may be given bytes that are those of another argument, or of another row, as of a literal: Spark
+   * pickles the same array of bytes once, for a hundred rows together, where it needs a memo, as for dates. What is read of a row is a copy.
+   */
+  private static boolean mayShareBytes(PythonUDF function) {
+    scala.collection.Iterator arguments = function.children().iterator();
+    while (arguments.hasNext()) {
+      Expression argument = (Expression) arguments.next();
+      if (argument instanceof NamedArgumentExpression) argument = ((NamedArgumentExpression) argument).value();
+      if (argument instanceof PythonUDF && mayShareBytes((PythonUDF) argument)) return true;
+      if (function.evalType() == PythonResults.ROW_AT_A_TIME && !isRead(argument) && holdsBytes(argument.dataType())) return true;
+    }
+    return false;
+  }
+
+  private static boolean isRead(Expression argument) {
+    while (argument instanceof GetStructField) argument = ((GetStructField) argument).child();
+    return argument instanceof Attribute;
+  }
+
+  private static boolean holdsBytes(DataType type) {
+    return type.existsRecursively(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object part) {
+            boolean nested = part instanceof ArrayType || part instanceof MapType || part instanceof StructType;
+            return Boolean.valueOf(!nested && !isFixed((DataType) part));
+          }
+        });
   }
 }

@@ -25,8 +25,9 @@ SOURCES = tuple(
         ("trees", "PythonResults"),
         ("", "Connection Kept UserSettings Meddling Plans"),
         ("plans", "SameColumns ScannedFiles SideCost Alike Repeatable PoolThreads TimeLimit SmallSide"),
+        ("values", "Doubtful"),
         ("trees", "Code TreeEncoder Foreign Variants"),
-        ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm Doubtful"),
+        ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm"),
         ("trees", "ReadableSql"),
         ("values", "PythonBatches PythonWorkers Evaluator Members Ranges"),
         (

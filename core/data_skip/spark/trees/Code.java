@@ -22,7 +22,30 @@ public final class Code {
     }
   };
 
+  private static final String OF_SPARK = "org.apache.spark.sql.catalyst.expressions.";
+  private static final ClassValue NAMES = new ClassValue() {
+    protected Object computeValue(Class type) {
+      return isTakenForSparks(type) ? type.getName() : type.getSimpleName();
+    }
+  };
+
   private Code() {}
+
+  /** By which an expression is known: the simple name of its class, but the whole one of another's that is called as one of Spark's. */
+  public static String nameOf(Expression expression) {
+    return (String) NAMES.get(expression.getClass());
+  }
+
+  private static boolean isTakenForSparks(Class type) {
+    if (of(type).isEmpty()) return false;
+    try {
+      return Class.forName(OF_SPARK + type.getSimpleName(), false, Expression.class.getClassLoader()) != type;
+    } catch (ClassNotFoundException own) {
+      return false;
+    } catch (LinkageError of) { // as where names differ by their case
+      return true;
+    }
+  }
 
   /** "" of Java's and Spark's; of a jar a digest of what it holds, whatever it is called; "?" where that is not known. */
   public static String of(Class type) {

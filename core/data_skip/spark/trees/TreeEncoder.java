@@ -61,7 +61,7 @@ public final class TreeEncoder {
     Map json = new LinkedHashMap();
     json.put("id", new Integer(nodes.size()));
     nodes.add(expression);
-    json.put("name", expression.getClass().getSimpleName());
+    json.put("name", Code.nameOf(expression));
     json.put("type", typeName(expression.dataType()));
     if (expression instanceof AttributeReference) {
       encodeAttribute((AttributeReference) expression, json);
@@ -84,13 +84,15 @@ public final class TreeEncoder {
       json.put("deterministic", Boolean.FALSE);
     } else if (expression instanceof HigherOrderFunction && (Plans.isRandom(expression) || namesFieldsOtherwise((HigherOrderFunction) expression))) {
       randoms++;
-      json.put("name", expression.getClass().getSimpleName() + " that is evaluated as another");
+      json.put("name", Code.nameOf(expression) + " that is evaluated as another");
       json.put("parameters", single("function", opaque(expression)));
       json.put("deterministic", Boolean.FALSE);
     } else {
       int before = randoms;
       json.put("children", encodeAll(operands(expression)));
-      json.put("parameters", parameters(expression));
+      Map parameters = parameters(expression);
+      if (Doubtful.here(expression)) parameters.put("doubtful", Boolean.TRUE);
+      json.put("parameters", parameters);
       if (Plans.isRandom(expression)) randoms++;
       json.put("deterministic", Boolean.valueOf(expression.deterministic() && randoms == before));
     }

@@ -50,7 +50,7 @@ public final class Ranges {
 
     Node(Expression expression) {
       this.expression = expression;
-      this.name = expression.getClass().getSimpleName();
+      this.name = Code.nameOf(expression);
       this.type = expression.dataType();
       this.ordering = orderingOf(type);
       this.rule = (Claim) rules.get(expression);
