@@ -1,4 +1,4 @@
-"""Expressions that Spark calls deterministic, and that yet give a row another value at another time, in another plan, or among other rows."""
+"""Expressions that Spark calls deterministic, and that yet give a row another value at another time, in other plans, or among other rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _why(call: Call) -> str:
     if call.name in _PARSERS and _TIMESTAMP.search(call.type) and any(_WITHOUT_DATE.search(operand.type) for operand in call.operands):
         return "makes timestamps of text, in which a time without a date is one of the current day; give to_timestamp a format"
     if '"doubtful"' in call.parameters and call.deterministic:  # as Doubtful.java says
-        return f"calls {call.name}, which gives something else in some plans, as in functions that are called for elements; index its operands"
+        return f"calls {call.name}, which gives something else in some plans, as in functions of elements; index its operands"
     return _why_python(call) if call.name == "PythonUDF" else ""
 
 

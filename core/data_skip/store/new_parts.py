@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake.fs import DeltaStorageHandler
-from deltalake.transaction import AddAction, RemoveAction
+from deltalake.transaction import AddAction
 from pyarrow import fs
 
 from data_skip.store.layout import KEYS
@@ -75,8 +75,8 @@ def write_part(files: fs.FileSystem, table: pa.Table) -> NewPart:
     return part
 
 
-def added(part: NewPart) -> AddAction | RemoveAction:
-    """What a log says of it."""
+def added(part: NewPart) -> Any:
+    """What a log says of it: an AddAction of deltalake, which takes a list of these and, in later versions, of others."""
     return AddAction(part.name, part.size, {}, int(time.time() * 1000), True, json.dumps({"numRecords": part.rows}))
 
 
