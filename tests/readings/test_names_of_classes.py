@@ -46,7 +46,8 @@ def test_a_class_that_is_called_as_one_of_sparks(lake: Lake) -> None:
     compiler.cook(YEAR.replace("class Builder", "public class Builder"))
     none = lake.spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 0)  # type: ignore[union-attr]
     builder = compiler.getClassLoader().loadClass("others.Builder").getConstructors()[0].newInstance(none)
-    functions, identifier = lake.spark._jsparkSession.sessionState().functionRegistry(), jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
+    functions = lake.spark._jsparkSession.sessionState().functionRegistry()
+    identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
     functions.registerFunction(identifier("others_year"), functions.lookupFunction(identifier("year")).get(), builder)
     try:
         lake.file("a", {"day": pa.array([20000, 20003, 20007], pa.date32())})

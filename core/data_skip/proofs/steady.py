@@ -1,4 +1,4 @@
-"""Expressions that Spark calls deterministic, and that yet give a row another value at another time, in other plans, or among other rows."""
+"""Expressions that Spark calls deterministic, and that yet give a row another value later, in other plans, or among other rows."""
 
 from __future__ import annotations
 
