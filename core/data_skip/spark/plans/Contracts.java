@@ -146,7 +146,8 @@ public final class Contracts {
     SnapshotFileIndex files = (SnapshotFileIndex) kept.get(key);
     if (files != null) files.look();
     else kept.put(key, files = new SnapshotFileIndex(table, location.partitionSchema(), python));
-    return files;
+    boolean pruned = catalog != null && location instanceof InMemoryFileIndex;
+    return pruned ? files.leaving(scala.jdk.javaapi.CollectionConverters.asJava(location.rootPaths())) : files;
   }
 
   /** The table of a scan, if the catalog knows its partitions; else null. */
@@ -174,7 +175,7 @@ public final class Contracts {
 
   private static void refuseElsewhere(FileIndex location, SnapshotTable table) {
     try {
-      if (location instanceof CatalogFileIndex) CatalogPartitions.of(table, Plans.noFilters());
+      if (location instanceof CatalogFileIndex) CatalogPartitions.of(table, Plans.noFilters(), null);
       else for (int i = 0; i < location.rootPaths().size(); i++) CatalogPartitions.refuseElsewhere((Path) location.rootPaths().apply(i), table);
     } catch (IOException e) {
       throw new java.io.UncheckedIOException(e);
