@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from data_skip import MinMax
+from data_skip.planning.bounded import Bounded
 from tests.support import Lake, settings_of
 
 SNAPSHOT = {"spark.data_skip.freshness": "snapshot"}
@@ -39,3 +41,26 @@ def test_input_files_of_some_partitions(catalog: Lake, tmp_path: Path, elsewhere
         assert [x for (x,) in frame.collect()] == [0]
         assert catalog.skipping.report().scans[0].contract == "snapshot 1"
         assert frame.inputFiles() == expected
+
+
+@pytest.mark.parametrize("read", ["c", "t"])
+def test_an_index_is_brought_up_to_date_once_for_all_scans_of_a_query(catalog: Lake, monkeypatch: pytest.MonkeyPatch, read: str) -> None:
+    """Where a refresh takes longer than the index may be old, each scan waited for one of its own, and then the query."""
+    catalog.index(MinMax("x"))
+    catalog.view()
+    refresh, refreshed = Bounded._refresh_by_one, []
+
+    def one(self: Any) -> None:
+        refreshed.append(self)
+        refresh(self)
+
+    monkeypatch.setattr(Bounded, "_refresh_by_one", one)
+    with settings_of(catalog.spark, {"spark.data_skip.freshness": "bounded(0)"}):
+        of_each = ", ".join(f"(SELECT count(*) FROM {read} WHERE x = {i})" for i in range(3))
+        for table_is_new in (True, False):
+            catalog.file(f"p=a/{table_is_new}.parquet", {"x": [2]})
+            refreshed.clear()
+            found = catalog.spark.sql(f"SELECT {of_each}, count(*) FROM {read} WHERE x < 9").collect()
+            assert list(found[0]) == ([1, 1, 1, 3] if table_is_new else [1, 1, 2, 4])
+            assert len(refreshed) == 1
+        assert catalog.skipping.report().scans[-1].contract.startswith("bounded(0) ")

@@ -131,6 +131,16 @@ public final class SnapshotFileIndex implements FileIndex {
     return version;
   }
 
+  /** Of an index that tells no files: why. */
+  public static final class Unreadable extends IllegalStateException {
+    public final String why;
+
+    private Unreadable(SnapshotTable table, String why) {
+      super("the files of " + table.uri + " are those of its index, which cannot be read: " + why + "; read the table without " + table.asked);
+      this.why = why;
+    }
+  }
+
   /** What Python calls a snapshot, and its files. */
   private static final class Named {
     private final String id;
@@ -161,8 +171,7 @@ public final class SnapshotFileIndex implements FileIndex {
       if (said == null) said = "\ndata-skip was disabled in this session";
       String[] parts = said.split("\n", 2);
       if (parts[0].isEmpty()) {
-        throw new IllegalStateException("the files of " + table.uri + " are those of its index, which cannot be read: " + parts[1]
-            + "; read the table without " + table.asked);
+        throw new Unreadable(table, parts[1]);
       }
       KnownFiles known = KnownFiles.get(parts[0]);
       if (known != null) return new Named(parts[0], parts[1], known);
