@@ -64,3 +64,20 @@ def test_an_index_is_brought_up_to_date_once_for_all_scans_of_a_query(catalog: L
             assert list(found[0]) == ([1, 1, 1, 3] if table_is_new else [1, 1, 2, 4])
             assert len(refreshed) == 1
         assert catalog.skipping.report().scans[-1].contract.startswith("bounded(0) ")
+
+
+def test_what_users_have_cached_of_a_table_stays(catalog: Lake) -> None:
+    """A listing that Spark keeps of the table is not believed; REFRESH TABLE would empty their caches, too, each time."""
+    table = catalog.skipping.table("c")
+    table.create_index(MinMax("x"))
+    count, cached = "SELECT count(*) FROM c", catalog.spark.sql("SELECT count(*) FROM c").cache()
+    assert cached.collect()[0][0] == 2
+    kept = catalog.spark.sparkContext._jsc.getPersistentRDDs
+    blocks = set(kept())
+    catalog.file("p=a/new.parquet", {"x": [7]})
+    with settings_of(catalog.spark, {"spark.data_skip.freshness": "bounded(0)"}):
+        assert [x for (x,) in catalog.spark.sql("SELECT x FROM c WHERE x = 7").collect()] == [7]
+    assert table.describe().files == 3 and len(table.files("x = 7")) == 1
+    assert table.refresh().files_current == 3
+    assert catalog.spark.sql(count).collect()[0][0] == 2 and set(kept()) == blocks
+    cached.unpersist()

@@ -235,6 +235,23 @@ def session_alone(spark: SparkSession) -> SparkSession:
     return session
 
 
+def forget_listing(spark: SparkSession, name: str) -> None:
+    """What a session keeps of a table of its own catalog is not believed any more.
+
+    REFRESH TABLE would empty all caches that hold something of it, as well: what users have cached stays what it was.
+    """
+    state, jvm = spark._jsparkSession.sessionState(), spark._jvm
+    assert jvm is not None
+    parts = state.sqlParser().parseMultipartIdentifier(name)
+    names = [str(parts.apply(i)) for i in range(parts.length())]
+    if len(names) == 3 and names[0].lower() == "spark_catalog":
+        names = names[1:]
+    if len(names) > 2:
+        return  # of another catalog
+    table = jvm.org.apache.spark.sql.catalyst.TableIdentifier(names[-1], jvm.scala.Option.apply(names[0] if len(names) == 2 else None))
+    state.catalog().refreshTable(table)
+
+
 def stopped(spark: SparkSession) -> bool:
     """Whether the session's JVM side is gone."""
     return spark.sparkContext._jsc is None
