@@ -81,3 +81,18 @@ def test_what_users_have_cached_of_a_table_stays(catalog: Lake) -> None:
     assert table.refresh().files_current == 3
     assert catalog.spark.sql(count).collect()[0][0] == 2 and set(kept()) == blocks
     cached.unpersist()
+
+
+def test_a_table_that_somebody_has_cached_is_indexed(lake: Lake) -> None:
+    """Of its files: not of what the cache holds, which may be older, and by no plan over that."""
+    lake.file("a.parquet", {"x": [1, 2]})
+    cached = lake.spark.read.parquet(str(lake.folder)).cache()
+    assert cached.count() == 2
+    lake.file("a.parquet", {"x": [101, 102, 103]})
+    table = lake.index(MinMax("x"), MinMax("x * 2"))
+    lake.file("b.parquet", {"x": [7]})
+    assert table.refresh().files_collected == 1
+    assert [tuple(row)[:2] for (row,) in table.metadata().orderBy("path").select("min_max__x").collect()] == [(101, 103), (7, 7)]
+    assert [x for (x,) in table.read("bounded(0)").where("x * 2 = 14").collect()] == [7]
+    cached.unpersist()
+    lake.check("x * 2 = 204", {"a.parquet"})

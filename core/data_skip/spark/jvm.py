@@ -154,7 +154,7 @@ class Jvm:
 
     def expression(self, frame: DataFrame) -> dict[str, Any] | None:
         """The last column of a DataFrame, as a tree over its table's columns; None where it is more than an expression over one row."""
-        encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
+        encoded = self._shim.expression(frame._jdf.queryExecution())
         return None if encoded is None else dict(json.loads(encoded))
 
     def mixes_environments(self, frame: DataFrame) -> bool:
