@@ -360,7 +360,7 @@ def test_all_scans_of_what_is_no_execution_read_one_version(lake: Lake, monkeypa
         pairs = lake.view().selectExpr("x AS a").crossJoin(lake.view().selectExpr("x + 0 AS b"))
         with settings_of(lake.spark, SNAPSHOT):
             assert pairs.rdd.count() in (files**2, (files + 1) ** 2)
-        assert len(asked) >= 3
+        assert len(asked) >= 2  # as it is planned, and as files are listed
 
 
 @pytest.mark.parametrize("partitions", [None, pytest.param("ab", marks=pytest.mark.long)])

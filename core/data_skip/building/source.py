@@ -19,7 +19,7 @@ from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS, first_line
-from data_skip.spark.jvm import Jvm
+from data_skip.spark.jvm import Jvm, forget_listing
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition
 from data_skip.store.paths import HIDDEN, SUMMARIES
@@ -108,7 +108,7 @@ def qualified(jvm: Jvm, path: str) -> str:
 def refresh_table(spark: SparkSession, name: str) -> None:
     """What a session keeps of a table of the catalog is not believed any more. DataSkipError where Spark does not have it."""
     try:
-        spark.catalog.refreshTable(name)
+        forget_listing(spark, name)
     except SPARK_ERRORS as error:
         raise DataSkipError(f"table {name!r} cannot be read: {first_line(error)}") from error
 

@@ -229,8 +229,7 @@ def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callab
             name = told["table"] or unquote(root)
             bounded = catalog.bounded.setdefault((root, contract, told["part"]), Bounded(seconds, partial(catalog.said, root)))
             for known_as in [name] if told["part"] else [name, unquote(root)]:  # the second once the table has another name
-                bounded.refreshed_by(known_as, partial(refresh, known_as, root))
-            bounded.bring_up_to_date()
+                bounded.refreshed_by(known_as, partial(refresh, known_as, root))  # it is, once the last snapshot is asked for
     except DataSkipError as error:
         return str(error)
     return ""

@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.DataType$;
@@ -136,7 +137,21 @@ public final class Shim {
    * The last column of an optimised SELECT, as JSON of an expression over the columns of the file relation below it.
    * Null where the plan does more than select (a subquery, an aggregate, a window, ...).
    */
-  public String expression(LogicalPlan optimized) {
+  public String expression(QueryExecution execution) {
+    return expression(uncached(execution));
+  }
+
+  /** The plan as Spark optimises it, whether or not somebody has cached the table: what is cached are no files. */
+  private static LogicalPlan uncached(final QueryExecution execution) {
+    final org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) execution.sparkSession();
+    return (LogicalPlan) session.withActive(new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        return session.sessionState().optimizer().execute((LogicalPlan) execution.analyzed().clone());
+      }
+    });
+  }
+
+  private String expression(LogicalPlan optimized) {
     if (!(optimized instanceof Project)) return null;
     Expression expression = ((NamedExpression) ((Project) optimized).projectList().last()).toAttribute();
     LogicalPlan plan = optimized;

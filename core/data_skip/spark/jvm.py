@@ -155,7 +155,7 @@ class Jvm:
 
     def expression(self, frame: DataFrame) -> dict[str, Any] | None:
         """The last column of a DataFrame, as a tree over its table's columns; None where it is more than an expression over one row."""
-        encoded = self._shim.expression(frame._jdf.queryExecution().optimizedPlan())
+        encoded = self._shim.expression(frame._jdf.queryExecution())
         return None if encoded is None else dict(json.loads(encoded))
 
     def mixes_environments(self, frame: DataFrame) -> bool:
@@ -234,6 +234,23 @@ def session_alone(spark: SparkSession) -> SparkSession:
     session.__dict__.update({name: vars(spark)[name] for name in ("_sc", "_jsc", "_jvm")})
     session._jsparkSession = spark._jsparkSession.cloneSession()
     return session
+
+
+def forget_listing(spark: SparkSession, name: str) -> None:
+    """What a session keeps of a table of its own catalog is not believed any more.
+
+    REFRESH TABLE would empty all caches that hold something of it, as well: what users have cached stays what it was.
+    """
+    state, jvm = spark._jsparkSession.sessionState(), spark._jvm
+    assert jvm is not None
+    parts = state.sqlParser().parseMultipartIdentifier(name)
+    names = [str(parts.apply(i)) for i in range(parts.length())]
+    if len(names) == 3 and names[0].lower() == "spark_catalog":
+        names = names[1:]
+    if len(names) > 2:
+        return  # of another catalog
+    table = jvm.org.apache.spark.sql.catalyst.TableIdentifier(names[-1], jvm.scala.Option.apply(names[0] if len(names) == 2 else None))
+    state.catalog().refreshTable(table)
 
 
 def stopped(spark: SparkSession) -> bool:

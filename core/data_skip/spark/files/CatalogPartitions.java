@@ -2,6 +2,7 @@ package data_skip;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -18,8 +19,12 @@ import org.apache.spark.sql.types.StructType;
 public final class CatalogPartitions {
   private CatalogPartitions() {}
 
-  /** Those that some predicates leave, as of now. IllegalStateException where one lies elsewhere than below the table's root. */
-  public static PartitionSpec of(SnapshotTable table, scala.collection.immutable.Seq filters) throws java.io.IOException {
+  /**
+   * Those that some predicates leave, as of now. IllegalStateException where one lies elsewhere than below the table's root.
+   *
+   * only: the folders of some, the others of which are left out; null: none is.
+   */
+  public static PartitionSpec of(SnapshotTable table, scala.collection.immutable.Seq filters, Set only) throws java.io.IOException {
     StructType columns = table.catalog.partitionSchema();
     Configuration hadoop = table.session.sessionState().newHadoopConf();
     List paths = new ArrayList();
@@ -29,6 +34,7 @@ public final class CatalogPartitions {
       Path path = new Path(partition.location());
       FileSystem files = path.getFileSystem(hadoop);
       path = path.makeQualified(files.getUri(), files.getWorkingDirectory());
+      if (only != null && !only.contains(path)) continue;
       refuseElsewhere(path, table);
       paths.add(new PartitionPath(partition.toRow(columns, table.session.sessionState().conf().sessionLocalTimeZone()), path));
     }

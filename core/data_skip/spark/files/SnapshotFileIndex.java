@@ -2,8 +2,11 @@ package data_skip;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -32,6 +35,7 @@ public final class SnapshotFileIndex implements FileIndex {
   private final BiFunction python;
   private final StructType partitionSchema;
   private final Map given; // to the query that it stands in, where that is no execution of Spark's, as of `rdd`; null in others
+  private final Set left; // the folders of partitions that Spark's optimizer has left of those that a catalog knows; null: all
   private volatile SnapshotVersion last;
 
   /** @param schema of the user, by which the values of partitions are read. */
@@ -39,6 +43,7 @@ public final class SnapshotFileIndex implements FileIndex {
     this.table = table;
     this.python = python;
     this.given = null;
+    this.left = null;
     used = true;
     this.partitionSchema = current(schema).folders.partitionSchema();
   }
@@ -48,17 +53,24 @@ public final class SnapshotFileIndex implements FileIndex {
     this.table = table;
     this.python = python;
     this.given = null;
+    this.left = null;
     used = true;
     this.partitionSchema = partitionSchema;
     look();
   }
 
-  private SnapshotFileIndex(SnapshotFileIndex other, Map given) {
+  private SnapshotFileIndex(SnapshotFileIndex other, Map given, Set left) {
     this.table = other.table;
     this.python = other.python;
     this.partitionSchema = other.partitionSchema;
     this.last = other.last;
     this.given = given;
+    this.left = left;
+  }
+
+  /** The same, of which no others are told as input files than those of some partitions: others may lie where the index tells of nothing. */
+  public SnapshotFileIndex leaving(Collection partitions) {
+    return new SnapshotFileIndex(this, given, new HashSet(partitions));
   }
 
   /** A plan, if it is optimised outside of Spark's executions, with the files of all its scans of a table as of one version. */
@@ -75,7 +87,7 @@ public final class SnapshotFileIndex implements FileIndex {
             SnapshotFileIndex files = of(node);
             if (files == null) return otherwise.apply(node);
             if (given[0] == null) given[0] = files.given == null ? new ConcurrentHashMap() : files.given;
-            return files.given == given[0] ? node : Plans.withLocation((LogicalRelation) node, new SnapshotFileIndex(files, given[0]));
+            return files.given == given[0] ? node : Plans.withLocation((LogicalRelation) node, new SnapshotFileIndex(files, given[0], files.left));
           }
         });
   }
@@ -119,6 +131,16 @@ public final class SnapshotFileIndex implements FileIndex {
     return version;
   }
 
+  /** Of an index that tells no files: why. */
+  public static final class Unreadable extends IllegalStateException {
+    public final String why;
+
+    private Unreadable(SnapshotTable table, String why) {
+      super("the files of " + table.uri + " are those of its index, which cannot be read: " + why + "; read the table without " + table.asked);
+      this.why = why;
+    }
+  }
+
   /** What Python calls a snapshot, and its files. */
   private static final class Named {
     private final String id;
@@ -149,8 +171,7 @@ public final class SnapshotFileIndex implements FileIndex {
       if (said == null) said = "\ndata-skip was disabled in this session";
       String[] parts = said.split("\n", 2);
       if (parts[0].isEmpty()) {
-        throw new IllegalStateException("the files of " + table.uri + " are those of its index, which cannot be read: " + parts[1]
-            + "; read the table without " + table.asked);
+        throw new Unreadable(table, parts[1]);
       }
       KnownFiles known = KnownFiles.get(parts[0]);
       if (known != null) return new Named(parts[0], parts[1], known);
@@ -160,17 +181,21 @@ public final class SnapshotFileIndex implements FileIndex {
 
   /** The files of the index's last version, in the partitions that some predicates leave, and of the names that others do. */
   public ListedFiles files(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
-    SnapshotVersion version = current(scala.Option.apply(partitionSchema));
-    SnapshotFiles all = new SnapshotFiles(table, version, folders(version, partitionFilters).listFiles(partitionFilters, Plans.noFilters()));
+    SnapshotFiles all = inPartitions(partitionFilters, null);
     List named = new ArrayList();
     for (int i = 0; i < dataFilters.size(); i++) if (onNamesOnly((Expression) dataFilters.apply(i))) named.add(dataFilters.apply(i));
     return named.isEmpty() ? all : all.only(Plans.seq(named));
   }
 
-  private InMemoryFileIndex folders(SnapshotVersion version, scala.collection.immutable.Seq partitionFilters) {
+  private SnapshotFiles inPartitions(scala.collection.immutable.Seq partitionFilters, Set only) {
+    SnapshotVersion version = current(scala.Option.apply(partitionSchema));
+    return new SnapshotFiles(table, version, folders(version, partitionFilters, only).listFiles(partitionFilters, Plans.noFilters()));
+  }
+
+  private InMemoryFileIndex folders(SnapshotVersion version, scala.collection.immutable.Seq partitionFilters, Set only) {
     if (table.catalog == null) return version.folders;
     try {
-      return version.partitions(table, CatalogPartitions.of(table, partitionFilters));
+      return version.partitions(table, CatalogPartitions.of(table, partitionFilters, only));
     } catch (IOException e) {
       throw new java.io.UncheckedIOException(e);
     }
@@ -200,7 +225,7 @@ public final class SnapshotFileIndex implements FileIndex {
   }
 
   public String[] inputFiles() {
-    ListedFiles files = files(Plans.noFilters(), Plans.noFilters());
+    ListedFiles files = inPartitions(Plans.noFilters(), left);
     String[] result = new String[files.count()];
     for (int i = 0; i < result.length; i++) {
       java.net.URI uri = files.path(i).toUri();

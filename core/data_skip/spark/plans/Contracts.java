@@ -25,6 +25,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * The contracts that a session's setting asks for, or a table's property: scans that Spark has made of a listing are given the files of the
@@ -55,6 +56,7 @@ public final class Contracts {
     Map locations = new IdentityHashMap(); // by the relation: scans with columns of the same ids may be of several
     List written = null;
     Map unfollowed = new HashMap(); // by the root of a table, as all scans of it in a query are to read one version
+    Map looked = new HashMap(); // as of `files`
     for (int i = 0; i < scans.size(); i++) {
       LogicalRelation scan = (LogicalRelation) scans.get(i);
       if (((HadoopFsRelation) scan.relation()).location() instanceof SnapshotFileIndex) continue; // by `Table.read`
@@ -66,7 +68,7 @@ public final class Contracts {
         if (contract == null) throw new IllegalStateException("it is no contract, as listing, snapshot or bounded(60) are");
         refuseWrites(scan, written);
         refuseCallers();
-        locations.put(scan.relation(), files(scan, contract, asked));
+        locations.put(scan.relation(), files(scan, contract, asked, looked));
       } catch (Exception error) {
         String told = "Spark's listing is read, not by " + asked + ": " + said(error);
         why.put(scan.relation(), told);
@@ -121,6 +123,11 @@ public final class Contracts {
 
   /** The files of a scan by a contract. asked: what asks for it; null: `Table.read`. IllegalStateException that says why that cannot be. */
   public SnapshotFileIndex files(LogicalRelation scan, String contract, String asked) {
+    return files(scan, contract, asked, new HashMap());
+  }
+
+  /** looked: what was found for scans of the same plan: an index is brought up to date once, however many there are. */
+  private SnapshotFileIndex files(LogicalRelation scan, String contract, String asked, Map looked) {
     HadoopFsRelation relation = (HadoopFsRelation) scan.relation();
     FileIndex location = relation.location();
     for (int i = 0; i < CHOOSING.length; i++) {
@@ -132,20 +139,32 @@ public final class Contracts {
     SnapshotTable table = new SnapshotTable(session, root, contract, relation.options(), asked, catalog);
     if (catalog != null) refuseElsewhere(location, table);
     else refuseTimes(location, table);
+    Object key = Arrays.asList(new Object[] {table, location.partitionSchema()});
+    SnapshotFileIndex files = (SnapshotFileIndex) looked.get(key);
+    if (files == null) looked.put(key, files = files(scan, table, key));
+    boolean pruned = catalog != null && location instanceof InMemoryFileIndex;
+    return pruned ? files.leaving(scala.jdk.javaapi.CollectionConverters.asJava(location.rootPaths())) : files;
+  }
+
+  private SnapshotFileIndex files(LogicalRelation scan, SnapshotTable table, Object key) {
     Connection.answersAtOnce();
     String name = scan.catalogTable().isEmpty() ? null : ((CatalogTable) scan.catalogTable().get()).identifier().quotedString();
     Map told = new HashMap();
-    told.put("root", root);
-    told.put("contract", contract);
+    told.put("root", table.uri);
+    told.put("contract", table.contract);
     told.put("table", name);
     told.put("part", table.part());
-    told.put("decide_seconds", new Double(UserSettings.decideSeconds(session.sessionState().conf())));
+    told.put("decide_seconds", new Double(UserSettings.decideSeconds(table.session.sessionState().conf())));
     String why = (String) python.apply("follow\n" + Plans.json(told), this);
     if (why == null || !why.isEmpty()) throw new IllegalStateException(why == null ? "data-skip was disabled in this session" : why);
-    Object key = Arrays.asList(new Object[] {table, location.partitionSchema()});
+    StructType partitions = ((HadoopFsRelation) scan.relation()).location().partitionSchema();
     SnapshotFileIndex files = (SnapshotFileIndex) kept.get(key);
-    if (files != null) files.look();
-    else kept.put(key, files = new SnapshotFileIndex(table, location.partitionSchema(), python));
+    try {
+      if (files != null) files.look();
+      else kept.put(key, files = new SnapshotFileIndex(table, partitions, python));
+    } catch (SnapshotFileIndex.Unreadable error) {
+      throw new IllegalStateException(error.why);
+    }
     return files;
   }
 
@@ -174,7 +193,7 @@ public final class Contracts {
 
   private static void refuseElsewhere(FileIndex location, SnapshotTable table) {
     try {
-      if (location instanceof CatalogFileIndex) CatalogPartitions.of(table, Plans.noFilters());
+      if (location instanceof CatalogFileIndex) CatalogPartitions.of(table, Plans.noFilters(), null);
       else for (int i = 0; i < location.rootPaths().size(); i++) CatalogPartitions.refuseElsewhere((Path) location.rootPaths().apply(i), table);
     } catch (IOException e) {
       throw new java.io.UncheckedIOException(e);
