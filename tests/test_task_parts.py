@@ -255,3 +255,21 @@ def test_parts_that_are_lost_once_they_were_seen(large: Lake, monkeypatch: pytes
     other._store.look_again()
     large.view()
     check(large)
+
+
+def test_no_more_is_read_back_than_the_driver_can_hold(large: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a table that is written to, some file of each part may have changed: that were all records which tasks collect in ten minutes."""
+    at_a_time: list[int] = []
+
+    def refuse(found: dict[int, Collected]) -> None:
+        at_a_time.append(len(found))
+        if len(found) == 4:
+            next(iter(found.values())).refused = True
+
+    collecting(monkeypatch, refuse)
+    monkeypatch.setattr(task_parts, "_READ_BACK", 0)
+    indexed(large)
+    assert at_a_time[:3] == [2, 2, 4]
+    assert sum(at_a_time[3:]) == 4 and max(at_a_time[3:]) <= 2
+    assert written_by_tasks(large) == 2
+    check(large)

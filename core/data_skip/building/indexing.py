@@ -147,16 +147,14 @@ def _index_some(
         written.append(_Written(list(files.values()), all_known, after, unchanged, as_of, bytes_of_records(table)))
         return parts.and_of(table, new_parts, state.frame.sparkSession) if parts and new_parts else table
 
-    while True:
-        try:
-            if parts and not parts.are_there(found.values()):  # they write elsewhere than the driver reads
-                raise PartsLostError(f"tasks do not write at {parts.location}")
-            target.store.append_as_of(rows_on, target.new)
-            break
-        except PartsLostError:  # all is collected again, by the driver
-            unreadable.clear()
-            report.files_lifted, report.files_direct = before
-            chunks.by_tasks, parts, found = False, None, collect()
+    try:
+        if parts and not parts.are_there(found.values()):  # they write elsewhere than the driver reads
+            raise PartsLostError(f"tasks do not write at {parts.location}")
+        target.store.append_as_of(rows_on, target.new)
+    except PartsLostError:  # all is collected again, by the driver
+        report.files_lifted, report.files_direct = before
+        chunks.put_back()
+        return target
     (done,) = written
     chunks.held(len(done.files), done.bytes, time.monotonic() - start)
     report.files_unreadable += done.unchanged - len(done.files)

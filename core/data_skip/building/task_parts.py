@@ -35,6 +35,7 @@ from data_skip.store.new_parts import NewPart, PartsLostError, write_part
 from data_skip.store.versions import taken
 
 _THREADS = 8
+_READ_BACK = 1 << 27  # bytes of records, at most; the driver holds them ten times as large
 # Of the store's clock, since neither that of this machine nor what it counts as elapsed tells how long it slept. What was written after one
 # version is committed on no other one that is so much younger: a vacuum, which commits a version first, may take it for what a killed
 # writer has left an hour before.
@@ -166,7 +167,8 @@ class TaskParts:
     def as_written(self, files: Mapping[int, Collected], said: Generations, last: Snapshot | None) -> list[NewPart]:
         """The parts to commit on a version; what files have in others is read back.
 
-        files: what is known of those that are committed, by their numbers; said: of each of them, in this order.
+        files: what is known of those that are committed, by their numbers; said: of each of them, in this order. PartsLostError where
+        that is more than the driver can hold.
         """
         of_parts: dict[NewPart, list[tuple[int, Collected]]] = {}
         same = self.said.numbers[np.searchsorted(self.numbers, np.fromiter(files, np.int64, len(files)))] == said.numbers
@@ -177,7 +179,10 @@ class TaskParts:
                     files_there.append((number, file))
         fits = self.fit(last)
         kept_parts = [part for part, there in of_parts.items() if fits and len(there) == part.rows]
-        for part in of_parts.keys() - set(kept_parts):
+        others = of_parts.keys() - set(kept_parts)
+        if sum(part.held for part in others) > _READ_BACK:
+            raise PartsLostError(f"too many of {len(of_parts):,} parts hold what is not to be committed")
+        for part in others:
             self._read_back(part, [(number, file) for number, file in files.items() if file.part == part])
         return kept_parts
 

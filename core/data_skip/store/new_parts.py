@@ -30,6 +30,7 @@ class NewPart(NamedTuple):
     name: str
     size: int  # bytes
     rows: int
+    held: int  # bytes, where they are in memory
 
 
 class PartsLostError(StoreError):
@@ -75,7 +76,7 @@ def write_part(files: fs.FileSystem, table: pa.Table) -> NewPart:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, row_group_size=rows_in_group(table), compression="SNAPPY", use_dictionary=repeated)
     content = sink.getvalue()
-    part = NewPart(f"part-{uuid.uuid4()}.parquet", content.size, len(table))
+    part = NewPart(f"part-{uuid.uuid4()}.parquet", content.size, len(table), table.nbytes)
     with files.open_output_stream(part.name) as stream:
         stream.write(content)
     return part
