@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from data_skip import Index, MinMax, ValueList
 from data_skip.building import chunks, indexing, task_parts
 from data_skip.building.collect import Collected
 from data_skip.building.task_parts import TaskParts
+from data_skip.store import DeltaStore
 from tests.support import Lake
 
 FILES = 8
@@ -157,6 +161,7 @@ def test_what_cannot_be_committed_as_it_was_written(large: Lake, monkeypatch: py
             other.drop_index(MinMax("x"))
         elif what == "late":
             monkeypatch.setattr(task_parts, "_SECONDS", -1.0)
+            other.compact()
         elif what == "of another table":
             monkeypatch.setattr(TaskParts, "fit", lambda *_: False)
         elif what == "vanished":
@@ -184,9 +189,87 @@ def test_where_tasks_cannot_write(large: Lake, monkeypatch: pytest.MonkeyPatch) 
     def nowhere(*arguments: Any) -> TaskParts | None:
         found = on(*arguments)
         assert found is not None
-        return TaskParts(f"{found.location}/nowhere", None, found.of_table, found.fields, found.types, found.said, found.numbers)
+        return replace(found, location=f"{found.location}/nowhere")
 
     monkeypatch.setattr(TaskParts, "on", nowhere)
     indexed(large)
     assert (written_by_tasks(large), len(large.table().history())) == (0, 1 + 4)
+    check(large)
+
+
+@pytest.mark.parametrize("what", ["vacuumed", "being vacuumed", "put back", "made anew", "not cast"])
+def test_parts_that_are_lost_once_they_were_seen(large: Lake, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """All is collected again. An index would be left that names files which are not there; or the command would fail, as it did not before.
+
+    Vacuumed: this machine slept for two hours before it commits, which counts as no time, and another one has called them left behind.
+    """
+    other, on, are_there, written = large.skipping.table(str(large.folder)), TaskParts.on, TaskParts.are_there, TaskParts._written
+    done: list[str] = []
+    lost: list[Path] = []
+
+    def place() -> Path:
+        return Path(other.describe().location)
+
+    def earlier(*paths: Path) -> None:
+        for path in paths:
+            os.utime(path, (time.time() - 7200, time.time() - 7200))
+
+    def begun(*arguments: Any) -> TaskParts | None:
+        if not done:
+            earlier(*place().glob("_delta_log/*"))
+            shutil.copytree(place(), large.folder.parent / "copy")
+        return on(*arguments)
+
+    def seen(parts: TaskParts, found: Any) -> bool:
+        files = [*found]
+        names = {file.part.name for file in files if file.part}
+        if not are_there(parts, files) or done or not names:
+            return False
+        done.append(what)
+        if "vacuumed" in what:
+            earlier(*(place() / name for name in names))
+            with monkeypatch.context() as patched:
+                if what == "being vacuumed":
+                    patched.setattr(DeltaStore, "_delete", lambda *_: None)
+                assert names <= set(other.vacuum(1))
+            lost.extend(place() / name for name in names)
+        elif what == "not cast":
+            files[0].refused = True
+            monkeypatch.setattr(TaskParts, "_written", lambda *_: written(*_) if not done else pa.array(["x"]).cast(pa.int64()))
+        else:
+            folder = place()
+            shutil.rmtree(folder)
+            if what == "put back":
+                shutil.move(large.folder.parent / "copy", folder)
+            else:
+                large.skipping.table(str(large.folder)).create_index(ValueList("s"), files_per_commit=1)
+        return True
+
+    monkeypatch.setattr(TaskParts, "on", begun)
+    monkeypatch.setattr(TaskParts, "are_there", seen)
+    report = large.table().create_index(ValueList("s"))
+    assert done
+    for path in lost:
+        path.unlink(missing_ok=True)
+    assert report.files_collected == FILES
+    other._store.look_again()
+    large.view()
+    check(large)
+
+
+def test_no_more_is_read_back_than_the_driver_can_hold(large: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a table that is written to, some file of each part may have changed: that were all records which tasks collect in ten minutes."""
+    at_a_time: list[int] = []
+
+    def refuse(found: dict[int, Collected]) -> None:
+        at_a_time.append(len(found))
+        if len(found) == 4:
+            next(iter(found.values())).refused = True
+
+    collecting(monkeypatch, refuse)
+    monkeypatch.setattr(task_parts, "_READ_BACK", 0)
+    indexed(large)
+    assert at_a_time[:3] == [2, 2, 4]
+    assert sum(at_a_time[3:]) == 4 and max(at_a_time[3:]) <= 2
+    assert written_by_tasks(large) == 2
     check(large)

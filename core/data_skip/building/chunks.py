@@ -24,14 +24,20 @@ class Chunks:
         """most: files at a time, however small their records are. records: the types of these."""
         self._left: npt.NDArray[np.intp] = np.flatnonzero(wanted)
         self._most = most
-        self._size = most if all(map(_is_small, records)) else min(FIRST, most)
+        self._size = self._of_driver = most if all(map(_is_small, records)) else min(FIRST, most)
+        self._taken = self._left[:0]
         self.are_large = False  # the records, so that the driver cannot hold as many as there may be at a time
         self.by_tasks = True  # whether tasks may write these, as far as is known
 
     def take(self) -> npt.NDArray[np.intp]:
         """The next ones."""
-        taken, self._left = self._left[: self._size], self._left[self._size :]
-        return taken
+        self._taken, self._left = self._left[: self._size], self._left[self._size :]
+        return self._taken
+
+    def put_back(self) -> None:
+        """Those that were taken last are to be taken again, and from then on as many at a time as the driver can hold."""
+        self._left = np.concatenate([self._taken, self._left])
+        self._size, self.by_tasks = self._of_driver, False
 
     @property
     def are_more(self) -> bool:
@@ -42,10 +48,12 @@ class Chunks:
         """Says how many bytes the driver held of the records of so many files, and how long it took to collect them."""
         if files:
             fitting = _MOST_BYTES * files // max(bytes_, 1)
+            large_before = self.are_large
             self.are_large |= fitting < self._most
             growth = _GROWTH_OF_LARGE if self.are_large else _GROWTH
             in_time = files * _MOST_SECONDS / max(seconds, _MOST_SECONDS / self._most) if self.are_large else self._most
             self._size = min(max(min(fitting, int(in_time)), 1), self._size * growth, self._most)
+            self._of_driver = min(self._size, self._of_driver) if large_before else self._size
 
 
 def _is_small(record: pa.DataType) -> bool:

@@ -31,7 +31,7 @@ from data_skip.sample import Sample, spread
 from data_skip.spark.errors import not_understood
 from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot
-from data_skip.store.new_parts import NewPart
+from data_skip.store.new_parts import NewPart, PartsLostError
 from data_skip.store.versions import are_first, places_in, taken
 
 _TRIES = 20
@@ -102,10 +102,6 @@ def _index_some(
     parts = _task_parts(target, bindings, keys, wanted) if chunks.are_large and chunks.by_tasks else None
     before = report.files_lifted, report.files_direct
     found = collect(parts.write) if parts else collect()
-    if parts and not parts.are_there(found.values()):  # they write elsewhere than the driver reads: all is collected again
-        unreadable.clear()
-        report.files_lifted, report.files_direct = before
-        chunks.by_tasks, parts, found = False, None, collect()
     seen = None if wanted.any() or target.new else target.known.changes(target.listed, target.below)
     if seen is not None and not len(seen) and target.lists:
         return target
@@ -151,7 +147,14 @@ def _index_some(
         written.append(_Written(list(files.values()), all_known, after, unchanged, as_of, bytes_of_records(table)))
         return parts.and_of(table, new_parts, state.frame.sparkSession) if parts and new_parts else table
 
-    target.store.append_as_of(rows_on, target.new)
+    try:
+        if parts and not parts.are_there(found.values()):  # they write elsewhere than the driver reads
+            raise PartsLostError(f"tasks do not write at {parts.location}")
+        target.store.append_as_of(rows_on, target.new)
+    except PartsLostError:  # all is collected again, by the driver
+        report.files_lifted, report.files_direct = before
+        chunks.put_back()
+        return target
     (done,) = written
     chunks.held(len(done.files), done.bytes, time.monotonic() - start)
     report.files_unreadable += done.unchanged - len(done.files)

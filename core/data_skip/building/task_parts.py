@@ -6,10 +6,10 @@ at all: where the driver knows better of one data file in it, as that it has cha
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from io import SEEK_END
 from typing import Any
@@ -26,23 +26,28 @@ from data_skip.building.collect import Collected
 from data_skip.building.generations import Generations
 from data_skip.building.remote_files import RemoteFiles
 from data_skip.building.rows import as_column, kept
-from data_skip.spark.errors import SPARK_ERRORS, first_line
+from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled
 from data_skip.store import Snapshot
+from data_skip.store.ages import committed_at
 from data_skip.store.delta import rows_of
 from data_skip.store.layout import BASE, OF_TABLE, StoreError, defined
-from data_skip.store.new_parts import NewPart, write_part
+from data_skip.store.new_parts import NewPart, PartsLostError, write_part
 from data_skip.store.versions import taken
 
 _THREADS = 8
-_SECONDS = 1800.0  # after which nothing is committed as it was written: a vacuum may take it for what a killed writer has left in an hour
+_READ_BACK = 1 << 27  # bytes of records, at most; the driver holds them ten times as large
+# Of the store's clock, since neither that of this machine nor what it counts as elapsed tells how long it slept. What was written after one
+# version is committed on no other one that is so much younger: a vacuum, which commits a version first, may take it for what a killed
+# writer has left an hour before.
+_SECONDS = 1800.0
 
 
 @dataclass(frozen=True)
 class TaskParts:
     """What tasks have to know to write rows of an index, and the driver to commit them.
 
-    location: of the index; remote: how that is reached, None of a local one. of_table, fields: of the version that was there before;
-    types: in which tasks make records of these, before they are written as those of the table.
+    location: of the index; remote: how that is reached, None of a local one. of_table, fields: of the version that was there before, its
+    number, and when it was committed; types: in which tasks make records of these, before they are written as those of the table.
     said: the file versions that are collected, and their generations; numbers: by which these are called, ascending.
     """
 
@@ -53,7 +58,8 @@ class TaskParts:
     types: Sequence[pa.DataType]
     said: Generations
     numbers: npt.NDArray[np.int64]
-    begun: float = field(default_factory=time.monotonic)  # of the driver
+    version: int
+    committed: datetime | None
 
     @classmethod
     def on(cls, last: Snapshot | None, bindings: Sequence[Binding], said: Generations, numbers: npt.NDArray[np.int64]) -> TaskParts | None:
@@ -64,8 +70,12 @@ class TaskParts:
         known = [(last.fields.get(binding.index.column), binding.definition) for binding in bindings]
         fields = [one for one, definition in known if one is not None and defined(one).same_as(definition)]
         reached = remote is None or (remote.options.of_hadoop and remote.has(f"{remote.root}/part.parquet"))
-        parts = cls(last.location, remote, last.number, fields, [binding.record_type for binding in bindings], said, numbers)
-        return parts if reached and len(fields) == len(bindings) and parts.fit(last) else None
+        if not reached or len(fields) != len(bindings):
+            return None
+        types = [binding.record_type for binding in bindings]
+        parts = cls(last.location, remote, last.number, fields, types, said, numbers, last.version, None)
+        parts = replace(parts, committed=parts._committed(last))
+        return parts if parts.fit(last) else None
 
     @cached_property
     def files(self) -> fs.FileSystem:
@@ -105,7 +115,7 @@ class TaskParts:
         try:
             with self._opened(part) as file:
                 return bool(file.seek(0, SEEK_END) == part.size and pq.read_metadata(file).num_rows == part.rows)
-        except (OSError, pa.ArrowException):
+        except Exception:  # whatever it is: the driver collects what they hold
             return False
 
     def _opened(self, part: NewPart) -> Any:
@@ -117,16 +127,18 @@ class TaskParts:
     def and_of(self, table: pa.Table, parts: list[NewPart], spark: SparkSession) -> list[NewPart]:
         """Parts, and a further one of other rows, if there are any: a commit is either of rows or of parts.
 
-        On an object store a task writes it: deltalake would hold Python's lock.
+        On an object store a task writes it: deltalake would hold Python's lock. PartsLostError where that fails.
         """
         if not len(table):
             return parts
-        if self.remote is None:
-            return [*parts, self._written(table)]
         try:
+            if self.remote is None:
+                return [*parts, self._written(table)]
             return [*parts, *spark.sparkContext.parallelize([table], 1).map(self._written).collect()]
-        except SPARK_ERRORS as error:
-            raise StoreError(f"tasks cannot write at {self.location}: {self.remote.options.shown(first_line(error))}") from None
+        except Exception as error:
+            if isinstance(error, SPARK_ERRORS) and is_cancelled(error):
+                raise StoreError(f"nothing was written at {self.location}: {first_line(error)}") from None
+            raise PartsLostError(f"the other rows cannot be written at {self.location}") from error
 
     def _written(self, rows: pa.Table) -> NewPart:
         schema = pa.schema([*BASE, *self.fields])
@@ -135,15 +147,28 @@ class TaskParts:
 
     def fit(self, last: Snapshot | None) -> bool:
         """Whether what was written can be committed on a version, as it is."""
-        if last is None or last.number != self.of_table or time.monotonic() - self.begun > _SECONDS:
+        if last is None or last.number != self.of_table:
             return False
+        if last.version != self.version:
+            committed = self._committed(last)
+            if self.committed is None or committed is None or (committed - self.committed).total_seconds() > _SECONDS:
+                return False
         as_declared = all(one.name in last.fields and one.metadata == last.fields[one.name].metadata for one in self.fields)
         return as_declared and last.columns >= {*BASE.names, OF_TABLE.name}
+
+    def _committed(self, version: Snapshot) -> datetime | None:
+        """When a version was committed; None where nobody knows."""
+        try:
+            here = replace(self) if self.remote is None else replace(self, remote=replace(self.remote))  # tasks are not sent what it opens
+            return committed_at(here.files, version.version)
+        except OSError:
+            return None
 
     def as_written(self, files: Mapping[int, Collected], said: Generations, last: Snapshot | None) -> list[NewPart]:
         """The parts to commit on a version; what files have in others is read back.
 
-        files: what is known of those that are committed, by their numbers; said: of each of them, in this order.
+        files: what is known of those that are committed, by their numbers; said: of each of them, in this order. PartsLostError where
+        that is more than the driver can hold.
         """
         of_parts: dict[NewPart, list[tuple[int, Collected]]] = {}
         same = self.said.numbers[np.searchsorted(self.numbers, np.fromiter(files, np.int64, len(files)))] == said.numbers
@@ -154,11 +179,20 @@ class TaskParts:
                     files_there.append((number, file))
         fits = self.fit(last)
         kept_parts = [part for part, there in of_parts.items() if fits and len(there) == part.rows]
-        for part in of_parts.keys() - set(kept_parts):
+        others = of_parts.keys() - set(kept_parts)
+        if sum(part.held for part in others) > _READ_BACK:
+            raise PartsLostError(f"too many of {len(of_parts):,} parts hold what is not to be committed")
+        for part in others:
             self._read_back(part, [(number, file) for number, file in files.items() if file.part == part])
         return kept_parts
 
     def _read_back(self, part: NewPart, files: Sequence[tuple[int, Collected]]) -> None:
+        try:
+            self._records_read_back(part, files)
+        except Exception as error:  # whatever it is: as where the index was deleted and made anew
+            raise PartsLostError(f"{part.name} cannot be read: {error}") from error
+
+    def _records_read_back(self, part: NewPart, files: Sequence[tuple[int, Collected]]) -> None:
         with self._opened(part) as file:
             table = pq.read_table(file, columns=["path", *(one.name for one in self.fields)])
         at = {path: place for place, path in enumerate(table["path"].to_pylist())}

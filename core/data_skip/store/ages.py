@@ -35,7 +35,8 @@ def written_before(files: fs.FileSystem, names: Iterable[str], committed: dateti
     """Those files of an index, that no version of it names, which were written so many hours before a version that was read since.
 
     That version was committed after these were written: so by no writer can they be committed any more, be it that it sleeps, or this
-    process did: each commit is the version after the one that was read before its files were written.
+    process did: each commit is the version after the one that was read before its files were written, or, of files that tasks wrote, after
+    one that was committed less than an hour after that one (building/task_parts.py).
     """
     if committed is None:
         return []

@@ -61,7 +61,7 @@ from data_skip.store.layout import (
     said,
 )
 from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, take_back
-from data_skip.store.new_parts import NewPart, added, rows_in_group
+from data_skip.store.new_parts import NewPart, added, refuse_lost, rows_in_group
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.parts import joined
@@ -380,6 +380,8 @@ class DeltaStore(DeltaReader):
         """
         before, lying, folder = self._commit_here(snapshot.version), self._parts_here(), self._folder
         target = self._at(snapshot)
+        if parts:  # from here on another index that is put in the place of this one is found out
+            refuse_lost(self._files, parts)
         table = table.append_column(OF_TABLE, pa.array(np.full(len(table), number_of(target)), OF_TABLE.type))
         try:
             if parts:

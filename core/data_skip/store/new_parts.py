@@ -6,7 +6,8 @@ import io
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -15,11 +16,12 @@ from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import AddAction
 from pyarrow import fs
 
-from data_skip.store.layout import KEYS
+from data_skip.store.layout import KEYS, StoreError
 
 _MOST_IN_GROUP, _BYTES_OF_GROUP, _LEAST_IN_GROUP = 1 << 16, 1 << 26, 1 << 10  # rows and bytes of a row group, and rows whatever they take
 _LIST = "list.element"  # as Parquet names it
 _MAP = "key_value"
+_AT_ONCE = 16  # files that are asked for
 
 
 class NewPart(NamedTuple):
@@ -28,6 +30,11 @@ class NewPart(NamedTuple):
     name: str
     size: int  # bytes
     rows: int
+    held: int  # bytes, where they are in memory
+
+
+class PartsLostError(StoreError):
+    """Files of rows cannot be committed, nor read back: what they hold is to be collected again."""
 
 
 class WritingHandler(DeltaStorageHandler):
@@ -69,14 +76,28 @@ def write_part(files: fs.FileSystem, table: pa.Table) -> NewPart:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, row_group_size=rows_in_group(table), compression="SNAPPY", use_dictionary=repeated)
     content = sink.getvalue()
-    part = NewPart(f"part-{uuid.uuid4()}.parquet", content.size, len(table))
+    part = NewPart(f"part-{uuid.uuid4()}.parquet", content.size, len(table), table.nbytes)
     with files.open_output_stream(part.name) as stream:
         stream.write(content)
     return part
 
 
+<<<<<<< HEAD
 def added(part: NewPart) -> Any:
     """What a log says of it: an AddAction of deltalake, which takes a list of these and, in later versions, of others."""
+=======
+def refuse_lost(files: fs.FileSystem, parts: Sequence[NewPart]) -> None:
+    """PartsLostError where one is not there, as in an index that was deleted and put back from a copy since."""
+    with ThreadPoolExecutor(_AT_ONCE) as threads:  # not by one list: deltalake would stop all threads for that
+        found = threads.map(files.get_file_info, [part.name for part in parts])
+        lost = [part.name for part, file in zip(parts, found, strict=True) if file.size != part.size]
+    if lost:
+        raise PartsLostError(f"{lost[0]} is there no more")
+
+
+def added(part: NewPart) -> AddAction | RemoveAction:
+    """What a log says of it."""
+>>>>>>> 1f38d442f0d10a1b7c82e6a093e5810ff51727df
     return AddAction(part.name, part.size, {}, int(time.time() * 1000), True, json.dumps({"numRecords": part.rows}))
 
 
