@@ -82,10 +82,6 @@ def write_part(files: fs.FileSystem, table: pa.Table) -> NewPart:
     return part
 
 
-<<<<<<< HEAD
-def added(part: NewPart) -> Any:
-    """What a log says of it: an AddAction of deltalake, which takes a list of these and, in later versions, of others."""
-=======
 def refuse_lost(files: fs.FileSystem, parts: Sequence[NewPart]) -> None:
     """PartsLostError where one is not there, as in an index that was deleted and put back from a copy since."""
     with ThreadPoolExecutor(_AT_ONCE) as threads:  # not by one list: deltalake would stop all threads for that
@@ -95,9 +91,8 @@ def refuse_lost(files: fs.FileSystem, parts: Sequence[NewPart]) -> None:
         raise PartsLostError(f"{lost[0]} is there no more")
 
 
-def added(part: NewPart) -> AddAction | RemoveAction:
-    """What a log says of it."""
->>>>>>> 1f38d442f0d10a1b7c82e6a093e5810ff51727df
+def added(part: NewPart) -> Any:
+    """What a log says of it: an AddAction of deltalake, which takes a list of these and, in later versions, of others."""
     return AddAction(part.name, part.size, {}, int(time.time() * 1000), True, json.dumps({"numRecords": part.rows}))
 
 
