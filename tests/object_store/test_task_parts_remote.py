@@ -12,6 +12,7 @@ from data_skip.building import chunks, indexing
 from tests.object_store.table import Bucket
 
 
+@pytest.mark.long
 @pytest.mark.object_store
 @pytest.mark.parametrize(
     ("text", "number", "rows"), [("s", "x", [3, 3, 3]), ("concat(s, '')", "x + 1", [6])], ids=["by tasks that read files", "by Spark"]

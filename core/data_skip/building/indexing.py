@@ -97,7 +97,7 @@ def _index_some(
     wanted[chunks.take()] = True
     to_come = chunks.are_more
     unreadable: dict[int, str] = {}
-    start = time.monotonic()
+    start = time.perf_counter()
     collect = partial(collect_files, target, state, listing, wanted, bindings, report, unreadable, to_come)
     parts = _task_parts(target, bindings, keys, wanted) if chunks.are_large and chunks.by_tasks else None
     before = report.files_lifted, report.files_direct
@@ -156,7 +156,7 @@ def _index_some(
         chunks.put_back()
         return target
     (done,) = written
-    chunks.held(len(done.files), done.bytes, time.monotonic() - start)
+    chunks.held(len(done.files), done.bytes, time.perf_counter() - start)
     report.files_unreadable += done.unchanged - len(done.files)
     report.files_too_recent += int(wanted.sum()) - done.unchanged
     report.files_refused += sum(file.refused for file in done.files)

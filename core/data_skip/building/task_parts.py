@@ -26,11 +26,11 @@ from data_skip.building.collect import Collected
 from data_skip.building.generations import Generations
 from data_skip.building.remote_files import RemoteFiles
 from data_skip.building.rows import as_column, kept
-from data_skip.spark.errors import SPARK_ERRORS, first_line, is_cancelled
+from data_skip.spark.errors import SPARK_ERRORS, is_cancelled
 from data_skip.store import Snapshot
 from data_skip.store.ages import committed_at
 from data_skip.store.delta import rows_of
-from data_skip.store.layout import BASE, OF_TABLE, StoreError, defined
+from data_skip.store.layout import BASE, OF_TABLE, defined
 from data_skip.store.new_parts import NewPart, PartsLostError, write_part
 from data_skip.store.versions import taken
 
@@ -137,7 +137,7 @@ class TaskParts:
             return [*parts, *spark.sparkContext.parallelize([table], 1).map(self._written).collect()]
         except Exception as error:
             if isinstance(error, SPARK_ERRORS) and is_cancelled(error):
-                raise StoreError(f"nothing was written at {self.location}: {first_line(error)}") from None
+                raise
             raise PartsLostError(f"the other rows cannot be written at {self.location}") from error
 
     def _written(self, rows: pa.Table) -> NewPart:
