@@ -90,6 +90,19 @@ def test_what_spark_runs_once_for_two_scans(sums: Lake) -> None:
             assert {scan.files_skipped for scan in same.scans} == {3}
 
 
+def test_what_spark_runs_once_though_its_plan_has_other_names(sums: Lake) -> None:
+    """Those of exploded rows: what is run has them no more."""
+    side = "(SELECT k, p FROM (SELECT k, v, {0} AS p FROM t LATERAL VIEW explode(e) {1} AS v) DISTRIBUTE BY k) {1}"
+    sql = f"SELECT x.k, x.p, y.p FROM {side.format('{0}', 'x')} JOIN {side.format('{1}', 'y')} ON x.k = y.k"
+    dims = "JOIN (SELECT n FROM VALUES ({2}) AS d(n)) d ON x.p <=> d.n JOIN (SELECT n FROM VALUES ({2}) AS e(n)) e ON y.p <=> e.n"
+    with settings_of(sums.spark, JOINS | {"spark.sql.adaptive.enabled": "false"}):
+        for one, other, value in ((SUM, OTHER, LARGER), (OTHER, SUM, SMALLER)):
+            sums.query(f"{sql} {dims}".format(one, other, value))
+        of_one = f"{sql.replace('=', '<')} JOIN (SELECT n FROM VALUES (1), (2) AS d(n)) d ON x.k = d.n".format(SUM, SUM)
+        sums.query(of_one)
+        assert "ReusedExchange" in str(sums.spark.sql(of_one)._jdf.queryExecution().executedPlan())
+
+
 def test_none_is_indexed_that_holds_both(sums: Lake) -> None:
     for expression in (f"coalesce({TRIED}, {OTHER_TRIED})", f"{ELEMENTS} = {OTHER_ELEMENTS}"):
         with pytest.raises(DataSkipError, match="takes for each other"):

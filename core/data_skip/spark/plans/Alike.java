@@ -2,12 +2,8 @@ package data_skip;
 
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
-import java.util.IdentityHashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -81,46 +77,46 @@ public final class Alike {
   }
 
   /**
-   * Whether Spark takes operators for equal, as over two scans of one table, that evaluate what depends on the order in different ones: what
-   * stands twice below an exchange it runs once, so that the second gives what the first says. Attributes are told by their places there.
+   * Whether Spark may take operators for equal, as over two scans of one table, that evaluate what depends on the order in different ones: what
+   * stands twice below an exchange it runs once, so that the second gives what the first says. Attributes are told by their places there. What
+   * the operators stand on is not asked for: of it Spark compares less than a logical plan tells, as not by which names rows are exploded.
    */
   private static boolean areOperatorsMistaken(LogicalPlan plan) {
-    final Map found = new IdentityHashMap(); // by operator: the parts of its expressions that depend on the order
+    final Map known = new HashMap(); // by Spark's form: the exact one
+    final boolean[] mistaken = new boolean[1];
     plan.foreachWithSubqueries(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object node) {
-            Set parts = dependingOnOrder((LogicalPlan) node);
-            return parts.isEmpty() ? null : found.put(node, parts);
+            List own = dependingOnOrder((LogicalPlan) node);
+            for (int i = 0; i < own.size(); i++) {
+              Object other = known.put(((Expression) own.get(i)).canonicalized(), own.get(i));
+              if (other != null && !other.equals(own.get(i))) mistaken[0] = true;
+            }
+            return null;
           }
         });
-    if (found.size() < 2) return false;
-    Map known = new HashMap(); // by Spark's form
-    for (Iterator operators = found.entrySet().iterator(); operators.hasNext();) {
-      Map.Entry operator = (Map.Entry) operators.next();
-      Object other = known.put(((LogicalPlan) operator.getKey()).canonicalized(), operator.getValue());
-      if (other != null && !other.equals(operator.getValue())) return true;
-    }
-    return false;
+    return mistaken[0];
   }
 
-  private static Set dependingOnOrder(LogicalPlan operator) {
-    List below = new ArrayList();
-    scala.collection.Iterator children = operator.children().iterator();
-    while (children.hasNext()) below.addAll(scala.jdk.javaapi.CollectionConverters.asJava(((LogicalPlan) children.next()).output()));
+  /** The parts of an operator's expressions that depend on the order, exactly. */
+  private static List dependingOnOrder(LogicalPlan operator) {
     List own = new ArrayList();
     scala.collection.Iterator expressions = operator.expressions().iterator();
     while (expressions.hasNext()) {
       Expression expression = (Expression) expressions.next();
       if (holdsWhatDependsOnOrder(expression, null)) own.add(expression);
     }
-    Set result = new HashSet();
-    if (own.isEmpty()) return result;
+    if (own.isEmpty()) return own;
+    List below = new ArrayList();
+    scala.collection.Iterator children = operator.children().iterator();
+    while (children.hasNext()) below.addAll(scala.jdk.javaapi.CollectionConverters.asJava(((LogicalPlan) children.next()).output()));
+    List result = new ArrayList();
     List exact = exactly(own, places(Plans.seq(below)));
     for (int i = 0; i < exact.size(); i++) addDependingOnOrder((Expression) exact.get(i), result);
     return result;
   }
 
-  private static void addDependingOnOrder(Expression expression, Set found) {
+  private static void addDependingOnOrder(Expression expression, List found) {
     if (dependsOnOrder(expression)) found.add(expression);
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) addDependingOnOrder((Expression) children.next(), found);

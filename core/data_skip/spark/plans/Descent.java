@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
@@ -47,10 +48,39 @@ public final class Descent {
    */
   public static LogicalPlan rewritten(LogicalPlan plan, boolean mistaken, BiFunction wrap) {
     Descent descent = new Descent(wrap);
-    Place root = descent.place(plan, withoutPruning(plan), null, 0);
+    Place root = descent.place(plan, asking(plan), null, 0);
     if (!mistaken) descent.descend();
     LogicalPlan rewritten = descent.rewritten(root);
     return rewritten != plan && descent.readsOneFolderTwice() ? plan : rewritten; // which looks at every file: last, and if there is an index
+  }
+
+  /** The same as far as it asks something of rows, and Spark compares what it runs. */
+  private static LogicalPlan asking(LogicalPlan plan) {
+    return withoutQualifiers(withoutPruning(plan));
+  }
+
+  /** Without the names by which exploded rows were spoken of (`LATERAL VIEW explode(a) NAME`): a logical plan has them, and what runs does not. */
+  private static LogicalPlan withoutQualifiers(LogicalPlan plan) {
+    if (!plan.containsPattern(TreePattern$.MODULE$.GENERATE())) return plan;
+    return (LogicalPlan) plan.transformUpWithSubqueries(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object node) {
+            return node instanceof Generate && ((Generate) node).qualifier().isDefined();
+          }
+
+          public Object applyOrElse(Object node, scala.Function1 otherwise) {
+            return isDefinedAt(node) ? withoutQualifier((Generate) node) : otherwise.apply(node);
+          }
+        });
+  }
+
+  private static LogicalPlan withoutQualifier(Generate generate) {
+    Object[] arguments = new Object[generate.productArity()];
+    for (int i = 0; i < arguments.length; i++) {
+      Object argument = generate.productElement(i);
+      arguments[i] = argument == generate.qualifier() ? scala.Option.apply(null) : argument;
+    }
+    return (LogicalPlan) generate.makeCopy(arguments);
   }
 
   /** The same without dynamic pruning, which asks nothing of rows that a join above it does not. */
@@ -97,7 +127,7 @@ public final class Descent {
       LogicalPlan query = (LogicalPlan) ((SubqueryExpression) expression).plan();
       Place repeating = expression instanceof DynamicPruning ? besideSide(place, query) : null;
       if (repeating != null) place.repeating.put(expression, repeating);
-      else place.subqueries.put(expression, place(query, withoutPruning(query), null, 0));
+      else place.subqueries.put(expression, place(query, asking(query), null, 0));
     }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) addSubqueries((Expression) children.next(), place);
