@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from data_skip import MinMax, Skipping
 from data_skip.files.listing import Listing
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 FILES = 6
 
@@ -80,3 +80,17 @@ def test_predicates_stop_at_what_is_not_deterministic(numbers: Lake, sql: str) -
 def test_others_let_them_pass(numbers: Lake, sql: str) -> None:
     """The filter below it, and functions that are deterministic; of groups, all rows or none are read."""
     assert numbers.query(sql).scans[-1].files_read == 1
+
+
+def test_parts_of_a_split_fit_each_other(numbers: Lake) -> None:
+    """No row is in both of them or in none, though the one was planned before the table had an index, or without skipping."""
+    with settings_of(numbers.spark, {"spark.sql.files.maxPartitionBytes": "4096"}):  # a file a task
+        train, test = numbers.spark.table("numbers").where("x < 38").select("x").randomSplit([0.5, 0.5], seed=3)
+        with numbers.skipping.disabled():
+            found = [row.x for row in train.collect()]
+        found += [row.x for row in test.collect()]
+        assert sorted(found) == list(range(38))
+        assert ["a sample takes" in str(scan.notes) for scan in numbers.skipping.report().scans] == [True]
+        sample = "SELECT x FROM (SELECT x FROM numbers WHERE x < 38) TABLESAMPLE (50 PERCENT) REPEATABLE (3)"
+        numbers.query(sample)
+        numbers.query(f"SELECT x FROM ({sample}) JOIN one ON x = id UNION ALL SELECT x FROM numbers WHERE x = 33", {"3.parquet"})

@@ -103,6 +103,17 @@ def test_what_spark_runs_once_though_its_plan_has_other_names(sums: Lake) -> Non
         assert "ReusedExchange" in str(sums.spark.sql(of_one)._jdf.queryExecution().executedPlan())
 
 
+def test_operators_that_are_made_one_late(sums: Lake) -> None:
+    """Where the user leaves out the rule that does so, Spark's planner does, after files are chosen."""
+    one, other = "SELECT k, p + c AS q FROM (SELECT k, c, a + b AS p FROM t)", "SELECT k, p + a AS q FROM (SELECT k, a, c + b AS p FROM t)"
+    sql = "SELECT x.k, x.q, y.q FROM ({0} DISTRIBUTE BY k) x JOIN ({1} DISTRIBUTE BY k) y ON x.k = y.k"
+    dims = "JOIN (SELECT n FROM VALUES ({2}) AS d(n)) d ON x.q <=> d.n JOIN (SELECT n FROM VALUES ({2}) AS e(n)) e ON y.q <=> e.n"
+    rule = "org.apache.spark.sql.catalyst.optimizer.CollapseProject"
+    with settings_of(sums.spark, JOINS | {"spark.sql.adaptive.enabled": "false", "spark.sql.optimizer.excludedRules": rule}):
+        for first, second, value in ((one, other, LARGER), (other, one, SMALLER)):
+            sums.query(f"{sql} {dims}".format(first, second, value))
+
+
 def test_none_is_indexed_that_holds_both(sums: Lake) -> None:
     for expression in (f"coalesce({TRIED}, {OTHER_TRIED})", f"{ELEMENTS} = {OTHER_ELEMENTS}"):
         with pytest.raises(DataSkipError, match="takes for each other"):

@@ -24,6 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.internal.SQLConf$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.IntegralType;
@@ -73,7 +74,21 @@ public final class Alike {
             return Boolean.valueOf(all.addAll(scala.jdk.javaapi.CollectionConverters.asJava(((LogicalPlan) node).expressions())));
           }
         });
+    if (leavesApart()) for (int i = 0; i < all.size(); i++) if (holdsInexactSums((Expression) all.get(i))) return true;
     return areMistaken(all) || areOperatorsMistaken(plan);
+  }
+
+  /** Whether operators that stand on each other are made one only after this, so that `p + c` may become `a + b + c`: as the user's settings say. */
+  private static boolean leavesApart() {
+    scala.Option excluded = SQLConf$.MODULE$.get().optimizerExcludedRules();
+    return excluded.isDefined() && (((String) excluded.get()).contains("CollapseProject") || ((String) excluded.get()).contains("PushDownPredicates"));
+  }
+
+  private static boolean holdsInexactSums(Expression expression) {
+    if (isSum(expression) && isInexact(expression)) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (holdsInexactSums((Expression) children.next())) return true;
+    return false;
   }
 
   /**
@@ -164,7 +179,14 @@ public final class Alike {
    */
   public static boolean dependsOnOrder(Expression expression) {
     if (expression instanceof Greatest || expression instanceof Least) return !Plans.exact(expression.dataType());
-    if (!(expression instanceof Add) && !(expression instanceof Multiply) || isOfTwo(expression)) return false;
+    return isSum(expression) && !isOfTwo(expression) && isInexact(expression);
+  }
+
+  private static boolean isSum(Expression expression) {
+    return expression instanceof Add || expression instanceof Multiply;
+  }
+
+  private static boolean isInexact(Expression expression) {
     DataType type = expression.dataType();
     if (type instanceof DecimalType) return ((DecimalType) type).precision() >= DecimalType.MAX_PRECISION();
     return !(type instanceof IntegralType) || isTriedAnywhere(expression, expression.getClass());

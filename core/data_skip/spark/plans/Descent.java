@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
@@ -32,7 +33,8 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
  *
  * What stands twice below an exchange Spark runs once, and knows it by equality. So equal plans below exchanges are given the same: what
  * would be known of each of them alike. And the filtering side of dynamic partition pruning, which Spark repeats where it prunes, stays the
- * side of the join that it was made from, so that its broadcast serves both.
+ * side of the join that it was made from, so that its broadcast serves both. Below a sample nothing is known: which rows it takes depends on
+ * how files are put together, and those of one `randomSplit` fit each other only where all of them read the same files.
  */
 public final class Descent {
   private final BiFunction wrap;
@@ -176,7 +178,9 @@ public final class Descent {
       while (end < places.size() && ((Place) places.get(end)).height == ((Place) places.get(start)).height) {
         Place place = (Place) places.get(end++);
         if (place.parent == null) continue;
-        place.given = Operators.below(place.parent.asks, place.side, place.parent.given).about(place.asks.outputSet());
+        place.sampled = place.parent.sampled || place.parent.plan instanceof Sample;
+        PushedDown below = Operators.below(place.parent.asks, place.side, place.parent.given).about(place.asks.outputSet());
+        place.given = place.sampled ? PushedDown.NOTHING : below;
         if (isExchanged(place)) exchanged.add(place);
       }
       giveTheSame(exchanged);

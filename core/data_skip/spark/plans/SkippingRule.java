@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -38,6 +39,7 @@ public final class SkippingRule extends Rule {
       "Python functions are given one argument, and one without a version (data_skip.versioned) may change it in place: of none is known what it gives";
   private static final String MISTAKEN =
       "Spark may take expressions of this query for each other that are not the same, as sums of fractions in another order: which it runs is not known";
+  private static final String SAMPLED = "which rows a sample takes depends on the files that are read: none is skipped";
 
   private final BiFunction python;
   private final boolean everything;
@@ -83,6 +85,7 @@ public final class SkippingRule extends Rule {
       }
       boolean asks = asks(bare);
       if (asks) tellMeddling(bare, why);
+      if (asks) tellSampled(bare, why);
       if (!everything && !asks && !Contracts.told(scans, why)) return bare;
       final Left left = new Left(bare, scans, asking, why);
       final Map indexed = everything ? null : indexed(scans, left);
@@ -133,6 +136,18 @@ public final class SkippingRule extends Rule {
             if (!mixed && !Meddling.sharesArguments(((BaseEvalPython) node).udfs())) return null;
             List below = scans((LogicalPlan) node);
             for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), mixed ? MIXED : SHARED);
+            return null;
+          }
+        });
+  }
+
+  /** Tells of scans below a sample: see Descent. */
+  private static void tellSampled(LogicalPlan plan, final Map why) {
+    plan.foreachWithSubqueries(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object node) {
+            List below = node instanceof Sample ? scans((LogicalPlan) node) : Collections.EMPTY_LIST;
+            for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), SAMPLED);
             return null;
           }
         });
