@@ -146,7 +146,7 @@ def _summarizer(indexes: list[Index], write: Write | None = None) -> Callable[[I
             pieces[number].records = finish_records(indexes, pieces[number].records, failures)
         errors |= {i: failures[index] for i, index in enumerate(indexes) if index in failures}
         if write is not None:
-            for some in together((number, pieces[number]) for number in whole):
+            for some in written_at_once((number, pieces[number]) for number in whole):
                 errors |= write({number: file for number, file in some if not file.refused and not file.undated})
         for number, file in pieces.items():
             yield pa.RecordBatch.from_pylist([{"file": number, "found": pickle.dumps((file, errors))}])
@@ -154,7 +154,7 @@ def _summarizer(indexes: list[Index], write: Write | None = None) -> Callable[[I
     return summarize
 
 
-def together(files: Iterable[tuple[Of, Collected]]) -> Iterator[list[tuple[Of, Collected]]]:
+def written_at_once(files: Iterable[tuple[Of, Collected]]) -> Iterator[list[tuple[Of, Collected]]]:
     """What belongs to files, and these, as many at a time as are written together."""
     some, size = list[tuple[Of, Collected]](), 0
     for of, file in files:

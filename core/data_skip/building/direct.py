@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pyspark.sql import SparkSession
 
 from data_skip.building.binding import Binding
-from data_skip.building.collect import Collected, Write, add, finish_records, together
+from data_skip.building.collect import Collected, Write, add, finish_records, written_at_once
 from data_skip.building.file_records import Found, Wanted, records_of
 from data_skip.building.lifting import Part, by_name_from_parquet, is_local, lifts, trees_of
 from data_skip.building.plain import is_dotted, is_plain, why_not
@@ -183,7 +183,7 @@ def _written(found: Iterable[Found], whole: set[int], write: Write) -> Iterator[
             else:
                 given_back.append(one)
 
-    for some in together(to_write()):
+    for some in written_at_once(to_write()):
         errors = write({one.number: file for one, file in some})
         some[0][0].errors |= errors
         yield from (one for one, _ in some)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
 from io import SEEK_END
 from typing import Any
 
@@ -73,14 +72,13 @@ class TaskParts:
         if not reached or len(fields) != len(bindings):
             return None
         types = [binding.record_type for binding in bindings]
-        parts = cls(last.location, remote, last.number, fields, types, said, numbers, last.version, None)
-        parts = replace(parts, committed=parts._committed(last))
+        parts = cls(last.location, remote, last.number, fields, types, said, numbers, last.version, _committed(last, remote))
         return parts if parts.fit(last) else None
 
-    @cached_property
+    @property
     def files(self) -> fs.FileSystem:
         """Those at the place of the index."""
-        return fs.SubTreeFileSystem(self.location, fs.LocalFileSystem()) if self.remote is None else self.remote.file_system
+        return _files(self.location, self.remote)
 
     def write(self, files: Mapping[int, Collected]) -> dict[int, str]:
         """In a task: writes the records of whole files, by their numbers; these have none any more, but say where they are.
@@ -150,19 +148,11 @@ class TaskParts:
         if last is None or last.number != self.of_table:
             return False
         if last.version != self.version:
-            committed = self._committed(last)
+            committed = _committed(last, self.remote)
             if self.committed is None or committed is None or (committed - self.committed).total_seconds() > _SECONDS:
                 return False
         as_declared = all(one.name in last.fields and one.metadata == last.fields[one.name].metadata for one in self.fields)
         return as_declared and last.columns >= {*BASE.names, OF_TABLE.name}
-
-    def _committed(self, version: Snapshot) -> datetime | None:
-        """When a version was committed; None where nobody knows."""
-        try:
-            here = replace(self) if self.remote is None else replace(self, remote=replace(self.remote))  # tasks are not sent what it opens
-            return committed_at(here.files, version.version)
-        except OSError:
-            return None
 
     def as_written(self, files: Mapping[int, Collected], said: Generations, last: Snapshot | None) -> list[NewPart]:
         """The parts to commit on a version; what files have in others is read back.
@@ -201,3 +191,15 @@ class TaskParts:
         columns = [table[one.name].take(pa.array(rows, pa.int64())).to_pylist() for one in self.fields]
         for (_, one), *records in zip(files, *columns, strict=True):
             one.records, one.part = records, None
+
+
+def _files(location: str, remote: RemoteFiles | None) -> fs.FileSystem:
+    return fs.SubTreeFileSystem(location, fs.LocalFileSystem()) if remote is None else remote.file_system
+
+
+def _committed(version: Snapshot, remote: RemoteFiles | None) -> datetime | None:
+    """When a version was committed; None where nobody knows."""
+    try:
+        return committed_at(_files(version.location, remote and replace(remote)), version.version)  # tasks are not sent what this opens
+    except OSError:
+        return None

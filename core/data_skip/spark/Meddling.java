@@ -105,8 +105,7 @@ public final class Meddling {
     Set found = new HashSet();
     scala.collection.Iterator arguments = function.children().iterator();
     while (arguments.hasNext()) {
-      Expression argument = (Expression) arguments.next();
-      if (argument instanceof NamedArgumentExpression) argument = ((NamedArgumentExpression) argument).value();
+      Expression argument = given((Expression) arguments.next());
       if (argument instanceof PythonUDF) found.addAll(changeable((PythonUDF) argument));
       if (!byRow || !isFixed(argument.dataType())) found.add(argument.canonicalized());
     }
@@ -126,12 +125,16 @@ public final class Meddling {
   private static boolean mayShareBytes(PythonUDF function) {
     scala.collection.Iterator arguments = function.children().iterator();
     while (arguments.hasNext()) {
-      Expression argument = (Expression) arguments.next();
-      if (argument instanceof NamedArgumentExpression) argument = ((NamedArgumentExpression) argument).value();
+      Expression argument = given((Expression) arguments.next());
       if (argument instanceof PythonUDF && mayShareBytes((PythonUDF) argument)) return true;
       if (function.evalType() == PythonResults.ROW_AT_A_TIME && !isRead(argument) && holdsBytes(argument.dataType())) return true;
     }
     return false;
+  }
+
+  /** Whether or not it is given by its name. */
+  private static Expression given(Expression argument) {
+    return argument instanceof NamedArgumentExpression ? ((NamedArgumentExpression) argument).value() : argument;
   }
 
   private static boolean isRead(Expression argument) {

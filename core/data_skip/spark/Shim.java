@@ -144,6 +144,7 @@ public final class Shim {
   /** The plan as Spark optimises it, whether or not somebody has cached the table: what is cached are no files. */
   private static LogicalPlan uncached(final QueryExecution execution) {
     final org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) execution.sparkSession();
+    if (session.sharedState().cacheManager().isEmpty()) return execution.optimizedPlan(); // which others ask for as well
     return (LogicalPlan) session.withActive(new scala.runtime.AbstractFunction0() {
       public Object apply() {
         return session.sessionState().optimizer().execute((LogicalPlan) execution.analyzed().clone());

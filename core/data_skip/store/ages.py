@@ -31,6 +31,12 @@ def hours_behind(committed: datetime | None) -> int:
     return ceil(behind / 3600) if behind > _CLOCKS_APART else 0
 
 
+def looked_at(files: fs.FileSystem, names: Iterable[str]) -> list[fs.FileInfo]:
+    """What is to be told of each file of some names, in their order; not by one list: deltalake would stop all threads for that."""
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        return list(threads.map(files.get_file_info, names))
+
+
 def written_before(files: fs.FileSystem, names: Iterable[str], committed: datetime | None, hours: int) -> list[str]:
     """Those files of an index, that no version of it names, which were written so many hours before a version that was read since.
 
@@ -41,6 +47,4 @@ def written_before(files: fs.FileSystem, names: Iterable[str], committed: dateti
     if committed is None:
         return []
     limit = committed - timedelta(hours=hours)
-    with ThreadPoolExecutor(_AT_ONCE) as threads:  # not by one list: deltalake would stop all threads for that
-        found = threads.map(files.get_file_info, names)
-    return [file.path for file in found if file.mtime is not None and file.mtime < limit]
+    return [file.path for file in looked_at(files, names) if file.mtime is not None and file.mtime < limit]

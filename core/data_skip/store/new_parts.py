@@ -7,7 +7,6 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,12 +15,12 @@ from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import AddAction
 from pyarrow import fs
 
+from data_skip.store.ages import looked_at
 from data_skip.store.layout import KEYS, StoreError
 
 _MOST_IN_GROUP, _BYTES_OF_GROUP, _LEAST_IN_GROUP = 1 << 16, 1 << 26, 1 << 10  # rows and bytes of a row group, and rows whatever they take
 _LIST = "list.element"  # as Parquet names it
 _MAP = "key_value"
-_AT_ONCE = 16  # files that are asked for
 
 
 class NewPart(NamedTuple):
@@ -84,9 +83,8 @@ def write_part(files: fs.FileSystem, table: pa.Table) -> NewPart:
 
 def refuse_lost(files: fs.FileSystem, parts: Sequence[NewPart]) -> None:
     """PartsLostError where one is not there, as in an index that was deleted and put back from a copy since."""
-    with ThreadPoolExecutor(_AT_ONCE) as threads:  # not by one list: deltalake would stop all threads for that
-        found = threads.map(files.get_file_info, [part.name for part in parts])
-        lost = [part.name for part, file in zip(parts, found, strict=True) if file.size != part.size]
+    found = looked_at(files, [part.name for part in parts])
+    lost = [part.name for part, file in zip(parts, found, strict=True) if file.size != part.size]
     if lost:
         raise PartsLostError(f"{lost[0]} is there no more")
 

@@ -75,7 +75,9 @@ public final class Alike {
           }
         });
     if (leavesApart()) for (int i = 0; i < all.size(); i++) if (holdsInexactSums((Expression) all.get(i))) return true;
-    return areMistaken(all) || areOperatorsMistaken(plan);
+    boolean asked = false;
+    for (int i = 0; !asked && i < all.size(); i++) asked = holdsWhatDependsOnOrder((Expression) all.get(i), null);
+    return asked && (areMistaken(all) || areOperatorsMistaken(plan));
   }
 
   /** Whether operators that stand on each other are made one only after this, so that `p + c` may become `a + b + c`: as the user's settings say. */

@@ -85,7 +85,6 @@ public final class SkippingRule extends Rule {
       }
       boolean asks = asks(bare);
       if (asks) tellMeddling(bare, why);
-      if (asks) tellSampled(bare, why);
       if (!everything && !asks && !Contracts.told(scans, why)) return bare;
       final Left left = new Left(bare, scans, asking, why);
       final Map indexed = everything ? null : indexed(scans, left);
@@ -93,7 +92,8 @@ public final class SkippingRule extends Rule {
         left.keepPlan();
         return bare;
       }
-      boolean mistaken = Alike.areMistaken(Descent.withoutPruning(bare));
+      tellSampled(bare, why);
+      boolean mistaken = isMistaken(bare);
       for (int i = 0; mistaken && i < scans.size(); i++) why.putIfAbsent(((LogicalRelation) scans.get(i)).relation(), MISTAKEN);
       left.onlySome();
       final SideTime time = new SideTime();
@@ -139,6 +139,10 @@ public final class SkippingRule extends Rule {
             return null;
           }
         });
+  }
+
+  private static boolean isMistaken(LogicalPlan plan) {
+    return Alike.areMistaken(Descent.withoutPruning(plan));
   }
 
   /** Tells of scans below a sample: see Descent. */
@@ -313,7 +317,7 @@ public final class SkippingRule extends Rule {
       final List result = new ArrayList();
       SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          return Descent.rewritten(kept, Alike.areMistaken(Descent.withoutPruning(kept)), new BiFunction() {
+          return Descent.rewritten(kept, isMistaken(kept), new BiFunction() {
             private int number = -1;
 
             public Object apply(Object scan, Object place) {
