@@ -29,10 +29,10 @@ def taken(files: int, most: int, record: pa.DataType, bytes_a_file: int) -> list
         (5, 100, LARGE, 1, [5]),
         (1_000, 100_000, SMALL, 20, [1_000]),
         (250_000, 100_000, SMALL, 20, [100_000, 100_000, 50_000]),
-        (200_000, 100_000, LARGE, 100, [256, 16_384, 100_000, 83_360]),
-        (1_000, 100_000, LARGE, 1 << 20, [256, *[64] * 11, 40]),
-        (300, 100, LARGE, 0, [100, 100, 100]),
-        (258, 100_000, LARGE, 1 << 30, [256, 1, 1]),
+        (200_000, 100_000, LARGE, 100, [64, 4_096, 100_000, 95_840]),
+        (1_000, 100_000, LARGE, 1 << 20, [*[64] * 15, 40]),
+        (264, 100, LARGE, 0, [64, 100, 100]),
+        (66, 100_000, LARGE, 1 << 30, [64, 1, 1]),
     ],
 )
 def test_how_many_files_there_are_at_a_time(files: int, most: int, record: pa.DataType, bytes_a_file: int, sizes: list[int]) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from data_skip.clause import AllOf, AnyOf, Clause, Comparison, Computed, Named
-from data_skip.store import DeltaStore, FileKey
+from data_skip.store import DeltaStore, FileKey, rewriting
 from tests.test_in_tasks import by_tasks, small  # noqa: F401
 from tests.test_parts import TYPE, VALUES, column, in_parts, opened, random_clause, random_record, store, whole  # noqa: F401
 
@@ -93,7 +94,8 @@ class Told:
     def compact(self) -> None:
         dead = {file for file, generation in self.generations.items() if generation % 2}
         orders = [(index, name) for index in sorted(self.declared) for name in ("long", "text", "double")]
-        self.store.compact(self.random.choice([None, *orders]))
+        with patch.object(rewriting, "_AT_ONCE", self.random.choice([0, 1 << 29])), patch.object(rewriting, "_SOME", 1000):
+            self.store.compact(self.random.choice([None, *orders]))
         for file in dead:
             self.known.pop(file, None)
             self.generations.pop(file)
@@ -108,7 +110,7 @@ def test_masks_are_those_of_what_was_appended(store: DeltaStore, seed: int) -> N
     told = Told(store, random, keys + [file._replace(size=file.size + 1) for file in keys[5:12]])
     told.append()
     for _ in range(random.randint(2, 7)):
-        random.choices([told.append, told.drop if told.declared else told.append, told.compact], [7, 1, 2])[0]()
+        random.choices([told.append, told.drop if told.declared else told.append, told.compact, told.store.put_together], [7, 1, 2, 2])[0]()
     told.append()
     skipped = 0
     for _ in range(8 if seed == 0 else 25):

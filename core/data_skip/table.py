@@ -51,9 +51,10 @@ from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm, refuse_stopped, session_alone
 from data_skip.spark.settings import disabled
 from data_skip.store import Places, Snapshot, StoreError
-from data_skip.store.delta import KEPT_HOURS, Order
+from data_skip.store.delta import KEPT_HOURS
 from data_skip.store.history import Step
 from data_skip.store.layout import NotDeletedError
+from data_skip.store.rewriting import Order
 from data_skip.store.row_groups import field_type, has_ends
 from data_skip.store.versions import KEYS_SCHEMA
 
@@ -410,9 +411,13 @@ class Table:
         snapshot = self._store.snapshot()
         if snapshot is None:
             return
-        if snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS or snapshot.has_small_parts(_MOST_PARTS):
+        has_dead = snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS
+        if has_dead or snapshot.has_small_parts(_MOST_PARTS):
             try:
-                self._store.compact(self._order(snapshot))
+                if has_dead:
+                    self._store.compact(self._order(snapshot))
+                else:
+                    self._store.put_together()
                 self._catalog.not_compacted.discard(self.root)
             except NotDeletedError as error:
                 warnings.warn(f"the index of {self.name} is up to date; {error}", DataSkipWarning, stacklevel=3)

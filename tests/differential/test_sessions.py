@@ -58,6 +58,8 @@ def elsewhere(uri: str, what: str, column: str) -> None:
         store.drop(column)
     elif what == "compact":
         store.compact()
+    elif what == "put together":
+        store.put_together()
     elif store.snapshot() is not None:
         DeltaTable(store.location).vacuum(0, dry_run=False, enforce_retention_duration=False)
 
@@ -97,7 +99,9 @@ class Sessions:
 
     def operation(self) -> Operation:
         """Mostly one that is not refused."""
-        what = self.random.choices(["create", "drop", "refresh", "compact"], [4, 3, 6, 1] if self.held else [1, 0, 0, 0])[0]
+        what = self.random.choices(
+            ["create", "drop", "refresh", "compact", "put together"], [4, 3, 6, 1, 1] if self.held else [1, 0, 0, 0, 0]
+        )[0]
         fitting = [i for i, index in enumerate(INDEXES) if (index.column in self.held) == (what == "drop")]
         reader = self.read if self.held and self.random.random() < 0.9 else self.random.randrange(2)
         return what, self.random.choice(fitting or [0]), self.random.randrange(2), reader, self.random.random() < 0.5
@@ -109,7 +113,7 @@ class Sessions:
         if what == "any":
             return [one]
         if what == "elsewhere":
-            return [(self.random.choice(["drop elsewhere", "compact elsewhere", "vacuum elsewhere"]), *one[1:])]
+            return [(self.random.choice(["drop elsewhere", "compact elsewhere", "put together elsewhere", "vacuum elsewhere"]), *one[1:])]
         gone: list[Operation] = [("drop", i, one[2], 0, False) for i in range(3)] if what == "drop" else [("delete", 0, 0, 0, False)]
         return [*gone, ("create", self.random.randrange(3), one[2], self.random.randrange(2), False)]
 
@@ -166,8 +170,10 @@ class Sessions:
             return table.refresh().files_collected
         if what == "drop":
             table.drop_index(index)
-        else:
+        elif what == "compact":
             table.compact()
+        else:
+            table._store.put_together()
         return 0
 
     @contextlib.contextmanager

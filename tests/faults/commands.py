@@ -127,6 +127,7 @@ COMMANDS = {
     "refresh": Command("two", lambda store: add(store, "a@2 c", "xy", declare=False, gone="a")),
     "drop": Command("refreshed", lambda store: store.drop("x")),
     "compact": Command("refreshed", lambda store: store.compact()),
+    "put together": Command("refreshed", lambda store: store.put_together()),
 }
 # What a second writer does meanwhile; all of it is acknowledged.
 OTHERS: dict[str, Callable[[DeltaStore], None]] = {
@@ -134,6 +135,7 @@ OTHERS: dict[str, Callable[[DeltaStore], None]] = {
     "drops": lambda store: store.drop("x"),
     "makes anew": make_anew,
     "compacts": lambda store: store.compact(),
+    "puts together": lambda store: store.put_together(),
 }
 
 
@@ -155,6 +157,8 @@ def is_done(command: str, found: State) -> bool:
         return "x" not in found.indexes
     if command == "compact":
         return key("a") not in files
+    if command == "put together":
+        return bool(files)  # which are as they were before
     index, added = {"create": ("x", "a b"), "create another": ("y", "a b"), "refresh": ("", "a@2 c")}[command]
     added_there = all(key(name) in files and set(index) <= files[key(name)][1] for name in added.split())
     return added_there and (command != "refresh" or files[key("a")][0] == 1)

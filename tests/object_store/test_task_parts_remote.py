@@ -1,4 +1,4 @@
-"""Large records of files on S3: tasks write them there, with what Hadoop has been told, into files of the index."""
+"""Large records of files on S3: tasks write them there, with what Hadoop has been told, into files of the index; how it is rewritten."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from data_skip import MinMax, ValueList
+from data_skip import MinMax, ValueList, table
 from data_skip.building import chunks, indexing
+from data_skip.store import parts, rewriting
 from tests.object_store.table import Bucket
 
 
@@ -39,3 +40,26 @@ def test_tasks_write_files_of_the_index(bucket: Bucket, monkeypatch: pytest.Monk
     for where in (f"{number} = 105", f"{text} = 'b110'", f"{text} = 'a5'"):
         assert bucket.check(where).scans[-1].files_read <= 2
     assert bucket.table().refresh().files_collected == 0
+
+
+@pytest.mark.object_store
+def test_an_index_is_rewritten_some_rows_at_a_time_and_its_small_files_put_together(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What deltalake writes from a thread of its own is read from there meanwhile."""
+    monkeypatch.setattr(table, "_MOST_PARTS", 3)
+    monkeypatch.setattr(rewriting, "_AT_ONCE", 0)
+    monkeypatch.setattr(rewriting, "_SOME", 2)
+    monkeypatch.setattr(parts, "LEAST_PART", 0)
+    bucket.numbers(count=4, rows=20)
+    indexed = bucket.table()
+    indexed.create_index(MinMax("x"), ValueList("s"))
+    for i in range(4, 8):
+        bucket.file(f"{i}.parquet", {"x": range(20 * i, 20 * i + 20), "s": [f"s{i}"] * 20})
+        indexed.refresh()
+    assert "compacted" in [step.action for step in indexed.history()]
+    before = indexed.records().sort_by("path")
+    indexed.compact()
+    assert indexed.records().sort_by("path") == before and len(before) == 8
+    indexed.drop_index(ValueList("s"))
+    assert bucket.check("x = 105").scans[-1].files_read <= 2

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from data_skip.clause import Mask
 
-FIRST = 256  # files, of which nobody knows yet how large their records are
+FIRST = 64  # files, of which nobody knows yet how large their records are
 _MOST_BYTES = 1 << 26  # of records as Arrow has them, at a time: as Python's objects they take some ten times that
 _GROWTH = 64  # by which more files there may be the next time: their records may be larger than those before
 _GROWTH_OF_LARGE = 4  # where tasks wrote those: if they cannot any more, the driver holds as many

@@ -16,9 +16,9 @@ types of partitions, or the columns, of it. So the last snapshot is a listing of
 
 Append-only. A record belongs to one version of a file (path, size, modification time): a file that changed has no record
 until it is collected again, and the old row is dead. So two writers never overwrite each other; where rows for the same
-version meet, each index takes any row that holds a record of it: all are true. `compact` drops dead rows. Rows are rewritten only in the
-version in which they were read: what Delta would allow beside, an append, would leave records of a column that is no longer declared,
-and whoever declares it again, perhaps in another way, would find them.
+version meet, each index takes any row that holds a record of it: all are true. `compact` drops dead rows. Rows are dropped, and columns,
+only in the version in which they were read: what Delta would allow beside, an append, would leave records of a column that is no longer
+declared, and whoever declares it again, perhaps in another way, would find them. `put_together` takes nothing away.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.fs import DeltaStorageHandler
@@ -57,18 +56,16 @@ from data_skip.store.layout import (
     declared,
     defined,
     keys_of,
-    number_of,
     said,
 )
 from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, take_back
 from data_skip.store.new_parts import NewPart, added, refuse_lost, rows_in_group
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
-from data_skip.store.parts import joined
-from data_skip.store.snapshot import Snapshot
+from data_skip.store.rewriting import Order, rewritten
+from data_skip.store.snapshot import A_PART, Snapshot
 
 RowsOn = Callable[[Snapshot | None], pa.Table | list[NewPart] | None]
-Order = tuple[str, str]  # an index's column, and a field of its records
 _TRIED = b"data-skip doctor"
 _UNWRITTEN, _UNDELETED = "cannot be written", "keeps files of old versions, which cannot all be deleted"
 _SWEPT_HOURS = KEPT_HOURS = 168  # for which files of old versions stay, unless less is asked for; a checkpoint forgets them after as long
@@ -76,6 +73,7 @@ _SWEPT_HOURS = KEPT_HOURS = 168  # for which files of old versions stay, unless 
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0", "delta.logRetentionDuration": "interval 8 days"}
 _MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
 _MOST_SINCE = 1 << 28  # and of those in commits without a checkpoint
+_NO_ROWS = BASE.empty_table()
 _NEVER_EQUAL = ColumnProperties(dictionary_enabled=False)  # of keys: a dictionary makes reading them take three times as long
 
 
@@ -84,10 +82,10 @@ def _declared_bytes(fields: Iterable[pa.Field]) -> int:
     return sum(len(json.dumps(json.dumps(field.metadata[DEFINITION].decode()))) + 200 for field in fields)
 
 
-def _written(table: pa.Table) -> WriterProperties:
+def _written(rows_in_group: int) -> WriterProperties:
     """How rows are written."""
     columns = {field.name: _NEVER_EQUAL for field in KEYS}
-    return WriterProperties(max_row_group_size=rows_in_group(table), compression="SNAPPY", column_properties=columns)
+    return WriterProperties(max_row_group_size=rows_in_group, compression="SNAPPY", column_properties=columns)
 
 
 def rows_of(keys: pa.Table, row_counts: Any, columns: Mapping[pa.Field, pa.Array], generations: Any = (), collected: Any = ()) -> pa.Table:
@@ -156,7 +154,7 @@ class DeltaStore(DeltaReader):
         if (new := rows_on(snapshot) if new is None or snapshot.version else new) is None:
             return
         if isinstance(new, list):
-            self._write(snapshot, BASE.empty_table(), commit, new, mode="append")
+            self._commit_parts(snapshot, new, commit)
             return
         table = new
         indexes = [field for name, field in declared(table.schema).items() if declare or name in snapshot.fields]
@@ -168,7 +166,17 @@ class DeltaStore(DeltaReader):
         fields = [snapshot.fields.get(field.name, field) for field in indexes]  # in the words in which they were declared
         arrays = [table[field.name] for field in (*BASE, *indexes)]
         schema = pa.schema([*BASE, *(field.with_type(array.type) for field, array in zip(fields, arrays[len(BASE) :], strict=True))])
-        self._write(snapshot, pa.Table.from_arrays(arrays, schema=schema), commit, mode="append", schema_mode="merge")
+        of_table = pa.array(np.full(len(table), snapshot.number), OF_TABLE.type)
+        rows = pa.Table.from_arrays(arrays, schema=schema).append_column(OF_TABLE, of_table)
+        self._write(snapshot, rows, commit, mode="append", schema_mode="merge")
+
+    def _commit_parts(self, snapshot: Snapshot, parts: Sequence[NewPart], commit: Commit) -> None:
+        def write(target: DeltaTable) -> None:
+            refuse_lost(self._files, parts)  # another index that is put in the place of this one from here on is found out
+            actions = [added(part) for part in parts]
+            target.create_write_transaction(actions, "append", target.schema(), [], commit_properties=commit.properties)
+
+        self._write_version(snapshot, commit, write)
 
     def _refuse_links(self) -> None:
         try:
@@ -358,46 +366,59 @@ class DeltaStore(DeltaReader):
         # Without an index, nobody knows how the rows were read that `row_count` counts. Which files are gone says this very version: one
         # that was gone before may be back since, and its generation begins anew once its row is dropped.
         live = snapshot.listed | bool(dropped) if kept else np.zeros(snapshot.count, dtype=bool)
-        chosen = pa.array(np.flatnonzero(live))
-        records = snapshot.records(kept)
-        if order is not None and order[0] in records:
-            chosen = chosen.take(pc.sort_indices(pc.struct_field(records[order[0]], order[1]).take(chosen)))
-        fields = [snapshot.fields[name].with_type(records[name].type) for name in kept]
-        arrays = [joined(snapshot.keys[field.name]) for field in KEYS]
-        further = (snapshot.row_counts, snapshot.generations, snapshot.recorded)
-        about = [*BASE][len(KEYS) :] if snapshot.is_listing else [BASE.field("row_count")]  # what was no listing is none by being rewritten
-        arrays += [pa.array(values, field.type, from_pandas=True) for values, field in zip(further, about, strict=False)]
-        arrays += [records[name] for name in kept]
-        keys = [field.with_type(array.type) for field, array in zip(KEYS, arrays, strict=False)]
-        table = pa.Table.from_arrays([array.take(chosen) for array in arrays], schema=pa.schema([*keys, *about, *fields]))
-        self._write(snapshot, table, commit, mode="overwrite", schema_mode="overwrite")
+        self._write(snapshot, rewritten(snapshot, kept, live, order), commit, mode="overwrite", schema_mode="overwrite")
 
-    def _write(self, snapshot: Snapshot, table: pa.Table, commit: Commit, parts: Sequence[NewPart] = (), **mode: Any) -> None:
-        """Commits the next version after a snapshot, of rows or of parts; fails where there is any newer one.
+    def put_together(self) -> None:
+        """Puts the rows of small files of the index into larger ones, which takes as long as they are large; as `compact` for what is old.
+
+        All rows stay, also those of files that are gone.
+        """
+        self._retried(self._put_together)
+        self._retried(lambda _: self._vacuum(), refused=_UNDELETED)
+
+    def _put_together(self, commit: Commit) -> None:
+        snapshot = self.snapshot()
+        if snapshot is None or commit.is_done_before(snapshot.version):
+            return
+        if snapshot.has_rows_of_others:  # of which is told file by file
+            self._rewrite(set(), None, commit)
+            return
+        how = _written(rows_in_group(*snapshot.rows_and_bytes))
+
+        def write(target: DeltaTable) -> None:  # beside what others append meanwhile, but for a rewriting, which deltalake tells from that
+            target.optimize.compact(target_size=A_PART, max_concurrent_tasks=1, commit_properties=commit.properties, writer_properties=how)
+
+        self._write_version(snapshot, commit, write)
+
+    def _write(self, snapshot: Snapshot, rows: pa.Table | pa.RecordBatchReader, commit: Commit, **mode: Any) -> None:
+        """Commits the next version after a snapshot; fails where there is any newer one. rows: with `_of_table`."""
+        some = rows if isinstance(rows, pa.Table) else rows.schema.empty_table()
+        how = _written(rows_in_group(len(rows), rows.nbytes) if isinstance(rows, pa.Table) else rows_in_group(*snapshot.rows_and_bytes))
+
+        def write(target: DeltaTable) -> None:
+            write_deltalake(target, rows, commit_properties=commit.properties, writer_properties=how, **mode)
+
+        self._write_version(snapshot, commit, write, some)
+        fields = declared(rows.schema)
+        if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
+            self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))
+
+    def _write_version(self, snapshot: Snapshot, commit: Commit, write: Callable[[DeltaTable], None], rows: pa.Table = _NO_ROWS) -> None:
+        """Has a version written after a snapshot. rows: those in files that this writes.
 
         deltalake tells versions by their numbers. So where the table was deleted meanwhile, and perhaps made anew, the rows say of which
         table they are, and whoever reads them in another one leaves them out (Snapshot).
         """
         before, lying, folder = self._commit_here(snapshot.version), self._parts_here(), self._folder
         target = self._at(snapshot)
-        if parts:  # from here on another index that is put in the place of this one is found out
-            refuse_lost(self._files, parts)
-        table = table.append_column(OF_TABLE, pa.array(np.full(len(table), number_of(target)), OF_TABLE.type))
         try:
-            if parts:
-                actions = [added(part) for part in parts]
-                target.create_write_transaction(actions, "append", target.schema(), [], commit_properties=commit.properties)
-            else:
-                write_deltalake(target, table, commit_properties=commit.properties, writer_properties=_written(table), **mode)
+            write(target)
         finally:
             if self._folder != folder:  # deltalake has followed the link before
                 raise StoreError(f"{self.location} was turned to another folder meanwhile; what was written, if anything, is in {folder}")
             if self._is_local and self._was_replaced(snapshot.version, before, target):
-                take_back(self.location, commit.name, snapshot.version + 1, self._parts_here() - lying, table)
+                take_back(self.location, commit.name, snapshot.version + 1, self._parts_here() - lying, rows)
                 raise StoreError(f"the index at {self.location} was deleted meanwhile, or put back from a copy; nothing was written")
-        fields = declared(table.schema)
-        if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
-            self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))
 
     def _commit_here(self, version: int) -> tuple[int, ...] | None:
         return self._commit_of(version) if self._is_local else None

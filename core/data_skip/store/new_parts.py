@@ -62,10 +62,9 @@ class _TakesBuffers(io.RawIOBase):
         super().close()
 
 
-def rows_in_group(table: pa.Table) -> int:
-    """How many rows a row group has: so many that statistics tell them apart, and that one fits into memory."""
-    rows = _BYTES_OF_GROUP * len(table) // max(1, table.nbytes)
-    return int(min(max(rows, _LEAST_IN_GROUP), _MOST_IN_GROUP))
+def rows_in_group(rows: int, bytes_: int) -> int:
+    """How many of rows that take so many bytes a row group has: so many that statistics tell them apart, and that one fits into memory."""
+    return int(min(max(_BYTES_OF_GROUP * rows // max(1, bytes_), _LEAST_IN_GROUP), _MOST_IN_GROUP))
 
 
 def write_part(files: fs.FileSystem, table: pa.Table) -> NewPart:
@@ -73,7 +72,7 @@ def write_part(files: fs.FileSystem, table: pa.Table) -> NewPart:
     keys = {field.name for field in KEYS}  # a dictionary of these makes reading them take three times as long
     repeated = [leaf for field in table.schema if field.name not in keys for leaf in _leaves(field.name, field.type)]
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, row_group_size=rows_in_group(table), compression="SNAPPY", use_dictionary=repeated)
+    pq.write_table(table, sink, row_group_size=rows_in_group(len(table), table.nbytes), compression="SNAPPY", use_dictionary=repeated)
     content = sink.getvalue()
     part = NewPart(f"part-{uuid.uuid4()}.parquet", content.size, len(table), table.nbytes)
     with files.open_output_stream(part.name) as stream:

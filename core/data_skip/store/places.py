@@ -9,10 +9,11 @@ import re
 from collections.abc import Sequence
 from urllib.parse import unquote
 
-from data_skip.store.delta import DeltaStore, Order, RowsOn
+from data_skip.store.delta import DeltaStore, RowsOn
 from data_skip.store.history import Step
 from data_skip.store.layout import StoreError
 from data_skip.store.paths import HIDDEN
+from data_skip.store.rewriting import Order
 from data_skip.store.snapshot import Snapshot
 from data_skip.store.storage_options import Hadoop
 
@@ -63,6 +64,10 @@ class Places:
     def compact(self, order: Order | None = None) -> None:
         """As DeltaStore.compact."""
         self._found()[0].compact(order)
+
+    def put_together(self) -> None:
+        """As DeltaStore.put_together."""
+        self._found()[0].put_together()
 
     def drop(self, *columns: str) -> None:
         """As DeltaStore.drop."""

@@ -32,7 +32,7 @@ _NO_TASKS_SECONDS = 300.0  # for which tasks that failed or were late, perhaps s
 _LEAST_SHARE = 8  # of an index; where more is added to it, all is read anew
 _FEW_ROWS = 1000
 _READ_WHOLE = 1 << 28  # bytes of records: to tell which there are, of others one field is read
-_A_PART = 100 << 20  # bytes of a file at which deltalake begins the next one
+A_PART = 100 << 20  # bytes of a file at which deltalake begins the next one
 
 
 class Snapshot(StoredRecords):
@@ -61,6 +61,7 @@ class Snapshot(StoredRecords):
         refuse_types(files.schema)
         self.columns = frozenset(files.schema.names)
         refuse_parts(location, files.files)
+        self._named = len(files.files)
         self.definitions = {name: defined(field) for name, field in self.fields.items()}
         self.valued: set[str] = set()  # columns of which every file is known to hold a value: queries find that out
         self._mapped = "", 0  # by which name the JVM has how many of the file versions, the first ones
@@ -124,7 +125,19 @@ class Snapshot(StoredRecords):
         """
         if len(self._dataset.files) <= most:
             return False
-        return sum(not has_bytes(file.metadata, _A_PART // 2) for file in self._dataset.get_fragments()) > most
+        return sum(not has_bytes(file.metadata, A_PART // 2) for file in self._dataset.get_fragments()) > most
+
+    @property
+    def has_rows_of_others(self) -> bool:
+        """Whether its log names files that were written for another table: see _own."""
+        return len(self._dataset.files) < self._named
+
+    @property
+    def rows_and_bytes(self) -> tuple[int, int]:
+        """How many rows its files have, and how many bytes these take as Parquet has them before it compresses them."""
+        files = [file.metadata for file in self._dataset.get_fragments()]
+        sizes = (file.row_group(group).total_byte_size for file in files for group in range(file.num_row_groups))
+        return self.rows, sum(sizes)
 
     @property
     def files(self) -> list[FileKey]:
