@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
-from deltalake.table import TableOptimizer
 
 import data_skip.table as table_module
 from data_skip import DataSkipError, DataSkipWarning, MetricDistance, MinMax, Prefix, Table, ValueList, versioned
@@ -363,7 +362,7 @@ def test_who_asked_for_a_refresh_is_not_told_that_a_compaction_failed(lake: Lake
     def refused(*args: Any, **options: Any) -> None:
         raise CommitFailedError("another was faster")
 
-    monkeypatch.setattr(TableOptimizer, "compact", refused)
+    monkeypatch.setattr(delta, "_transact", refused)
     monkeypatch.setattr(table_module, "_MOST_PARTS", 1)
     with pytest.warns(DataSkipWarning, match="is up to date, but was not compacted"):
         assert table.refresh().files_collected == 1

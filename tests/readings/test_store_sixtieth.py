@@ -146,7 +146,7 @@ def test_an_index_that_takes_many_large_files_is_not_rewritten_for_them(lake: La
         lake.file(f"{i}.parquet", {"x": [i], "y": [f"{i}"]})
     indexed = lake.index(MinMax("x"), ValueList("y"))
     for number in range(7, 11):
-        monkeypatch.setattr(snapshot, "A_PART", 2)  # each is a large one
+        monkeypatch.setattr(snapshot, "_A_PART", 2)  # each is a large one
         lake.file(f"{number}.parquet", {"x": [number], "y": [f"{number}"]})
         assert indexed.refresh().files_collected
     assert [step.action for step in indexed.history()][-4:] == ["added"] * 4

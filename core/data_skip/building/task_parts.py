@@ -152,7 +152,7 @@ class TaskParts:
             if self.committed is None or committed is None or (committed - self.committed).total_seconds() > _SECONDS:
                 return False
         as_declared = all(one.name in last.fields and one.metadata == last.fields[one.name].metadata for one in self.fields)
-        return as_declared and last.columns >= {*BASE.names, OF_TABLE.name}
+        return as_declared and {*last.schema.names} >= {*BASE.names, OF_TABLE.name}
 
     def as_written(self, files: Mapping[int, Collected], said: Generations, last: Snapshot | None) -> list[NewPart]:
         """The parts to commit on a version; what files have in others is read back.

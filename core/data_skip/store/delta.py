@@ -25,10 +25,12 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from functools import partial
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -37,6 +39,7 @@ import pyarrow as pa
 from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.fs import DeltaStorageHandler
+from deltalake.transaction import RemoveAction
 from pyarrow import fs
 
 from data_skip.store.ages import committed_at, hours_behind, written_before
@@ -62,8 +65,8 @@ from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, tak
 from data_skip.store.new_parts import NewPart, added, refuse_lost, rows_in_group
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
-from data_skip.store.rewriting import Order, rewritten
-from data_skip.store.snapshot import A_PART, Snapshot
+from data_skip.store.rewriting import Order, rewritten, rows_again
+from data_skip.store.snapshot import Snapshot
 
 RowsOn = Callable[[Snapshot | None], pa.Table | list[NewPart] | None]
 _TRIED = b"data-skip doctor"
@@ -86,6 +89,11 @@ def _written(rows_in_group: int) -> WriterProperties:
     """How rows are written."""
     columns = {field.name: _NEVER_EQUAL for field in KEYS}
     return WriterProperties(max_row_group_size=rows_in_group, compression="SNAPPY", column_properties=columns)
+
+
+def _transact(target: DeltaTable, actions: Sequence[Any], commit: Commit) -> None:
+    """Commits what deltalake calls actions."""
+    target.create_write_transaction([*actions], "append", target.schema(), [], commit_properties=commit.properties)
 
 
 def rows_of(keys: pa.Table, row_counts: Any, columns: Mapping[pa.Field, pa.Array], generations: Any = (), collected: Any = ()) -> pa.Table:
@@ -173,8 +181,7 @@ class DeltaStore(DeltaReader):
     def _commit_parts(self, snapshot: Snapshot, parts: Sequence[NewPart], commit: Commit) -> None:
         def write(target: DeltaTable) -> None:
             refuse_lost(self._files, parts)  # another index that is put in the place of this one from here on is found out
-            actions = [added(part) for part in parts]
-            target.create_write_transaction(actions, "append", target.schema(), [], commit_properties=commit.properties)
+            _transact(target, [added(part) for part in parts], commit)
 
         self._write_version(snapshot, commit, write)
 
@@ -371,24 +378,36 @@ class DeltaStore(DeltaReader):
     def put_together(self) -> None:
         """Puts the rows of small files of the index into larger ones, which takes as long as they are large; as `compact` for what is old.
 
-        All rows stay, also those of files that are gone.
+        All rows stay, also those of files that are gone. First they are there twice, which changes nothing of what they say: the one commit
+        of deltalake's `optimize` is not for sure on the version that was read.
         """
-        self._retried(self._put_together)
+        twice: list[tuple[Collection[str], frozenset[str]]] = []
+        self._retried(lambda commit: self._write_again(commit, twice))
+        for before, now in twice:
+            self._retried(partial(self._remove, before, now))
         self._retried(lambda _: self._vacuum(), refused=_UNDELETED)
 
-    def _put_together(self, commit: Commit) -> None:
+    def _write_again(self, commit: Commit, twice: list[tuple[Collection[str], frozenset[str]]]) -> None:
+        """Appends the rows of small files; `twice` is told in which these are, and in which they are now."""
         snapshot = self.snapshot()
         if snapshot is None or commit.is_done_before(snapshot.version):
             return
         if snapshot.has_rows_of_others:  # of which is told file by file
             self._rewrite(set(), None, commit)
+        elif len(small := snapshot.small_parts()) > 1:
+            self._write(snapshot, rows_again(snapshot, small), commit, mode="append", schema_mode="merge")
+            last = self.snapshot()
+            if last is not None and last.version == snapshot.version + 1:  # else some of its files are others'
+                twice.append((small, last.parts - snapshot.parts))
+
+    def _remove(self, before: Collection[str], now: frozenset[str], commit: Commit) -> None:
+        """Removes files of which others have the same rows, if these are still there."""
+        snapshot = self.snapshot()
+        if snapshot is None or commit.is_done_before(snapshot.version) or not now <= snapshot.parts:
             return
-        how = _written(rows_in_group(*snapshot.rows_and_bytes))
-
-        def write(target: DeltaTable) -> None:  # beside what others append meanwhile, but for a rewriting, which deltalake tells from that
-            target.optimize.compact(target_size=A_PART, max_concurrent_tasks=1, commit_properties=commit.properties, writer_properties=how)
-
-        self._write_version(snapshot, commit, write)
+        moment = int(time.time() * 1000)
+        if gone := [RemoveAction(name, True, moment) for name in before if name in snapshot.parts]:
+            self._write_version(snapshot, commit, lambda target: _transact(target, gone, commit))
 
     def _write(self, snapshot: Snapshot, rows: pa.Table | pa.RecordBatchReader, commit: Commit, **mode: Any) -> None:
         """Commits the next version after a snapshot; fails where there is any newer one. rows: with `_of_table`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -37,6 +37,13 @@ def rewritten(
     empty = {name: pa.array([], snapshot.fields[name].type) for name in columns}
     schema = _rows(snapshot, np.empty(0, dtype=np.int64), empty, None).schema
     batches = (batch for places, found in some for batch in _rows(snapshot, places, found, order).cast(schema).to_batches())
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def rows_again(snapshot: Snapshot, parts: Collection[str]) -> pa.RecordBatchReader:
+    """The rows of some files as they are."""
+    schema = pa.schema([snapshot.fields.get(field.name, field).with_type(field.type) for field in snapshot.schema])
+    batches = (batch.cast(schema) for batch in ahead(snapshot.rows_of(parts)))
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -32,7 +32,7 @@ _NO_TASKS_SECONDS = 300.0  # for which tasks that failed or were late, perhaps s
 _LEAST_SHARE = 8  # of an index; where more is added to it, all is read anew
 _FEW_ROWS = 1000
 _READ_WHOLE = 1 << 28  # bytes of records: to tell which there are, of others one field is read
-A_PART = 100 << 20  # bytes of a file at which deltalake begins the next one
+_A_PART = 100 << 20  # bytes of a file at which deltalake begins the next one
 
 
 class Snapshot(StoredRecords):
@@ -59,9 +59,9 @@ class Snapshot(StoredRecords):
         local = None if "://" in location else fs.SubTreeFileSystem(location, fs.LocalFileSystem())
         files = table.to_pyarrow_dataset(filesystem=local)
         refuse_types(files.schema)
-        self.columns = frozenset(files.schema.names)
+        self.schema: pa.Schema = files.schema
         refuse_parts(location, files.files)
-        self._named = len(files.files)
+        self.parts = frozenset(files.files)  # all files that its log names
         self.definitions = {name: defined(field) for name, field in self.fields.items()}
         self.valued: set[str] = set()  # columns of which every file is known to hold a value: queries find that out
         self._mapped = "", 0  # by which name the JVM has how many of the file versions, the first ones
@@ -119,18 +119,22 @@ class Snapshot(StoredRecords):
         self._no_tasks = why, now() + _NO_TASKS_SECONDS
 
     def has_small_parts(self, most: int) -> bool:
-        """Whether its rows lie in more than so many files that take less than half of what deltalake puts into one: others stay as many.
+        """Whether its rows lie in more than so many small files. No file is looked into where all are no more than that."""
+        return len(self._dataset.files) > most and len(self.small_parts()) > most
 
-        No file is looked into where all are no more than that.
-        """
-        if len(self._dataset.files) <= most:
-            return False
-        return sum(not has_bytes(file.metadata, A_PART // 2) for file in self._dataset.get_fragments()) > most
+    def small_parts(self) -> list[str]:
+        """The files that take less than half of what deltalake puts into one: where there is more, others stay as many."""
+        return [file.path for file in self._dataset.get_fragments() if not has_bytes(file.metadata, _A_PART // 2)]
+
+    def rows_of(self, parts: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """All that some files say, some rows at a time. StoreError where they cannot be read any more."""
+        files = [file for file in self._dataset.get_fragments() if file.path in parts]
+        yield from self._rows_in_batches(of_files(self._dataset, files), self._dataset.schema.names)
 
     @property
     def has_rows_of_others(self) -> bool:
         """Whether its log names files that were written for another table: see _own."""
-        return len(self._dataset.files) < self._named
+        return len(self._dataset.files) < len(self.parts)
 
     @property
     def rows_and_bytes(self) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 package data_skip;
 
+import com.fasterxml.jackson.databind.util.RawValue;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,7 +24,7 @@ import org.apache.spark.sql.types.StructType;
 public final class Description {
   private static final String[] SYSTEMS = {"fs.", "dfs.", "parquet.encryption.", "parquet.crypto."}; // as of settings.py: may be secrets
 
-  private static final AtomicReferenceArray SCHEMAS = new AtomicReferenceArray(64); // of each a StructType, weakly, and its JSON
+  private static final AtomicReferenceArray SCHEMAS = new AtomicReferenceArray(64); // of each a StructType, weakly, and JSON: its own JSON as a text
   private static final AtomicInteger OLDEST = new AtomicInteger();
 
   private Description() {}
@@ -52,12 +53,12 @@ public final class Description {
   }
 
   /** The schema as JSON, of those of the last tables made once: it is most of what is told of a scan. */
-  private static String schema(StructType schema) {
+  private static RawValue schema(StructType schema) {
     for (int i = 0; i < SCHEMAS.length(); i++) {
       Object[] known = (Object[]) SCHEMAS.get(i);
-      if (known != null && ((WeakReference) known[0]).get() == schema) return (String) known[1];
+      if (known != null && ((WeakReference) known[0]).get() == schema) return (RawValue) known[1];
     }
-    String json = Variants.asWritten(schema).json();
+    RawValue json = new RawValue(Plans.json(Variants.asWritten(schema).json()));
     SCHEMAS.set(Math.floorMod(OLDEST.getAndIncrement(), SCHEMAS.length()), new Object[] {new WeakReference(schema), json});
     return json;
   }

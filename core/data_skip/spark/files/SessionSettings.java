@@ -1,12 +1,16 @@
 package data_skip;
 
-import java.util.ArrayList;
+import com.fasterxml.jackson.databind.util.RawValue;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.TimeZone;
+import java.util.TreeMap;
 import java.util.WeakHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.internal.config.ConfigEntry;
@@ -20,7 +24,7 @@ public final class SessionSettings {
   private static final String[] OF_WORK = {
     "spark.sql.adaptive.", "spark.sql.sources.bucketing.", "spark.sql.shuffle.", "spark.sql.autoBroadcastJoinThreshold",
   };
-  private static final Map LAST = Collections.synchronizedMap(new WeakHashMap()); // by SQLConf: what was set, and of that what is told
+  private static final Map LAST = Collections.synchronizedMap(new WeakHashMap()); // by SQLConf: what was set, what else counts, and what was told of that
 
   private final SQLConf conf;
 
@@ -28,19 +32,28 @@ public final class SessionSettings {
     this.conf = conf;
   }
 
-  /** Ready for JSON: what is set in the session of a relation, and, where that is another, in that of the query. */
-  public static List of(SparkSession relation, SparkSession query) {
-    List result = new ArrayList();
-    result.add(new SessionSettings(relation.sessionState().conf()).all(relation));
+  /** JSON: what is set in the session of a relation, and, where that is another, in that of the query. */
+  public static RawValue of(SparkSession relation, SparkSession query) {
+    Configuration hadoop = relation.sparkContext().hadoopConfiguration();
     SQLConf conf = query.sessionState().conf();
-    if (conf != relation.sessionState().conf()) result.add(new SessionSettings(conf).all(relation));
-    return result;
+    String all = new SessionSettings(relation.sessionState().conf()).all(hadoop);
+    if (conf != relation.sessionState().conf()) all += "," + new SessionSettings(conf).all(hadoop);
+    return new RawValue("[" + all + "]");
   }
 
-  private Map all(SparkSession relation) {
-    Map result = explicit(relation.sparkContext().hadoopConfiguration());
+  /** JSON: of Spark SQL, and of Hadoop's libraries. All scans of a query ask for the same. */
+  private String all(Configuration configuration) {
+    Object[] ofJava = {TimeZone.getDefault().getID(), Locale.getDefault(), ruleVersion()};
+    List by = Arrays.asList(new Object[] {HadoopSettings.of(configuration), Arrays.asList(ofJava)});
+    Object[] last = (Object[]) LAST.get(conf);
+    if (last != null && by.equals(last[1]) && conf.settings().equals(last[0])) return (String) last[2];
+    Map settings = new HashMap(scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs()));
+    Map result = new TreeMap((Map) by.get(0));
+    boolean same = addTo(result, settings);
     result.putAll(effective());
-    return result;
+    String json = Plans.json(result);
+    if (same && conf.settings().equals(settings)) LAST.put(conf, new Object[] {settings, by, json}); // else they were changed meanwhile
+    return json;
   }
 
   /**
@@ -64,20 +77,10 @@ public final class SessionSettings {
     return late;
   }
 
-  /** Of Spark SQL, and of Hadoop's libraries; in one form, whatever was written. */
-  public Map explicit(Configuration hadoop) {
-    Map result = HadoopSettings.of(hadoop);
-    Object[] last = (Object[]) LAST.get(conf);
-    if (last == null || !conf.settings().equals(last[0])) {
-      last = new Object[] {new HashMap(scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs())), new LinkedHashMap()};
-      boolean same = addTo((Map) last[1], (Map) last[0]);
-      if (same) LAST.put(conf, last);
-    }
-    result.putAll((Map) last[1]);
-    return result;
-  }
-
-  /** Adds those of a session. Whether they are the same as long as what is set is: not where a value names a variable, as of the environment. */
+  /**
+   * Adds those of a session, in one form, whatever was written. Whether they are the same as long as what is set is: not where a value names
+   * a variable, as of the environment.
+   */
   private boolean addTo(Map result, Map settings) {
     boolean same = true;
     Iterator set = settings.entrySet().iterator();
@@ -94,13 +97,13 @@ public final class SessionSettings {
   }
 
   /** What a session gives whether or not it is set: at other defaults on another machine, in another environment, or by another Spark. */
-  public Map effective() {
+  private Map effective() {
     Map result = new LinkedHashMap();
     result.put("spark.sql.session.timeZone", conf.sessionLocalTimeZone());
     result.put("spark.sql.ansi.enabled", String.valueOf(conf.ansiEnabled()));
-    result.put("spark.sql.legacy.timeParserPolicy", conf.getConfString("spark.sql.legacy.timeParserPolicy").toUpperCase(java.util.Locale.ROOT));
-    result.put("user.timezone", java.util.TimeZone.getDefault().getID());
-    result.put("user.locale", java.util.Locale.getDefault().toLanguageTag());
+    result.put("spark.sql.legacy.timeParserPolicy", conf.getConfString("spark.sql.legacy.timeParserPolicy").toUpperCase(Locale.ROOT));
+    result.put("user.timezone", TimeZone.getDefault().getID());
+    result.put("user.locale", Locale.getDefault().toLanguageTag());
     result.put("java.specification.version", System.getProperty("java.specification.version"));
     result.put("java.time.zone.version", ruleVersion());
     String[] version = org.apache.spark.package$.MODULE$.SPARK_VERSION().split("\\.");
