@@ -51,11 +51,11 @@ from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm, refuse_stopped, session_alone
 from data_skip.spark.settings import disabled
 from data_skip.store import Places, Snapshot, StoreError
-from data_skip.store.delta import KEPT_HOURS
 from data_skip.store.history import Step
 from data_skip.store.layout import NotDeletedError
 from data_skip.store.rewriting import Order
 from data_skip.store.row_groups import field_type, has_ends
+from data_skip.store.vacuuming import KEPT_HOURS
 from data_skip.store.versions import KEYS_SCHEMA
 
 if TYPE_CHECKING:

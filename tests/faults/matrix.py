@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from unittest import mock
 
-from data_skip.store import DeltaStore, StoreError, delta
+from data_skip.store import DeltaStore, StoreError, delta, vacuuming
 from tests.faults.commands import BEGINNINGS, COMMANDS, OTHERS, PATIENCE, TWO_COMMITS, State, add, is_done, run, state, store_by
 from tests.faults.s3 import FAILURES
 from tests.faults.server import Server
@@ -59,8 +59,8 @@ class Matrix:
     @contextmanager
     def configured(self) -> Iterator[None]:
         """Within, what is made is made so in this process."""
-        kept = 0 if "delta.deletedFileRetentionDuration" in self.configuration else delta._SWEPT_HOURS
-        with mock.patch.dict(delta._CONFIGURATION, self.configuration), mock.patch.object(delta, "_SWEPT_HOURS", kept):
+        kept = 0 if "delta.deletedFileRetentionDuration" in self.configuration else vacuuming._SWEPT_HOURS
+        with mock.patch.dict(delta._CONFIGURATION, self.configuration), mock.patch.object(vacuuming, "_SWEPT_HOURS", kept):
             yield
 
     def calm(self) -> DeltaStore:

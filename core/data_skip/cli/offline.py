@@ -15,8 +15,8 @@ import numpy as np
 from data_skip.clause import Mask
 from data_skip.planning.catalog import kinds_of, places_of
 from data_skip.store import FileKey, Places, Snapshot
-from data_skip.store.delta import KEPT_HOURS
 from data_skip.store.history import Step
+from data_skip.store.vacuuming import KEPT_HOURS
 
 if TYPE_CHECKING:
     from data_skip.description import Description

@@ -29,7 +29,6 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
 from functools import partial
 from tempfile import TemporaryFile
 from typing import Any
@@ -37,46 +36,37 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from deltalake import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
-from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import RemoveAction
-from pyarrow import fs
 
-from data_skip.store.ages import committed_at, hours_behind, written_before
-from data_skip.store.commit import AS_READ, FAILURES, Commit, retried
+from data_skip.store.commit import AS_READ, FAILURES, Commit
 from data_skip.store.definition import Definition, another_reader
-from data_skip.store.guard import MOST_COMMIT, MOST_LOG, is_part, refuse_links, refuse_parts
+from data_skip.store.guard import MOST_COMMIT, MOST_LOG, refuse_links
 from data_skip.store.history import Step, steps
 from data_skip.store.layout import (
-    ADVICE,
     BASE,
     DEFINITION,
     KEYS,
     OF_TABLE,
     FileKey,
-    NotDeletedError,
     StoreError,
     declared,
     defined,
     keys_of,
-    said,
 )
-from data_skip.store.left_behind import delete_empty_checkpoints, leftovers, take_back
 from data_skip.store.new_parts import NewPart, added, refuse_lost, rows_in_group
 from data_skip.store.object_place import ELSEWHERE
-from data_skip.store.opened import DeltaReader
 from data_skip.store.rewriting import Order, rewritten, rows_again
 from data_skip.store.snapshot import Snapshot
+from data_skip.store.vacuuming import DeltaVacuum
+from data_skip.store.writing import UNDELETED, UNWRITTEN, transact
 
 RowsOn = Callable[[Snapshot | None], pa.Table | list[NewPart] | None]
 _TRIED = b"data-skip doctor"
-_UNWRITTEN, _UNDELETED = "cannot be written", "keeps files of old versions, which cannot all be deleted"
-_SWEPT_HOURS = KEPT_HOURS = 168  # for which files of old versions stay, unless less is asked for; a checkpoint forgets them after as long
 # Delta's own bounds of our bounds would serve nobody; and who opens an index looks at each commit that is kept.
 _CONFIGURATION = {"delta.dataSkippingNumIndexedCols": "0", "delta.logRetentionDuration": "interval 8 days"}
 _MOST_DECLARED = MOST_COMMIT * 7 // 8  # bytes of definitions, in a commit; the rest is for what else it says
 _MOST_SINCE = 1 << 28  # and of those in commits without a checkpoint
-_NO_ROWS = BASE.empty_table()
 _NEVER_EQUAL = ColumnProperties(dictionary_enabled=False)  # of keys: a dictionary makes reading them take three times as long
 
 
@@ -91,11 +81,6 @@ def _written(rows_in_group: int) -> WriterProperties:
     return WriterProperties(max_row_group_size=rows_in_group, compression="SNAPPY", column_properties=columns)
 
 
-def _transact(target: DeltaTable, actions: Sequence[Any], commit: Commit) -> None:
-    """Commits what deltalake calls actions."""
-    target.create_write_transaction([*actions], "append", target.schema(), [], commit_properties=commit.properties)
-
-
 def rows_of(keys: pa.Table, row_counts: Any, columns: Mapping[pa.Field, pa.Array], generations: Any = (), collected: Any = ()) -> pa.Table:
     """What `append_as_of` takes: a row a file, with a record for each index.
 
@@ -107,7 +92,7 @@ def rows_of(keys: pa.Table, row_counts: Any, columns: Mapping[pa.Field, pa.Array
     return pa.Table.from_arrays([*arrays, *columns.values()], schema=pa.schema([*BASE, *columns]))
 
 
-class DeltaStore(DeltaReader):
+class DeltaStore(DeltaVacuum):
     """The index at one place, and what is written to it."""
 
     def append(
@@ -181,7 +166,7 @@ class DeltaStore(DeltaReader):
     def _commit_parts(self, snapshot: Snapshot, parts: Sequence[NewPart], commit: Commit) -> None:
         def write(target: DeltaTable) -> None:
             refuse_lost(self._files, parts)  # another index that is put in the place of this one from here on is found out
-            _transact(target, [added(part) for part in parts], commit)
+            transact(target, [added(part) for part in parts], commit)
 
         self._write_version(snapshot, commit, write)
 
@@ -208,123 +193,13 @@ class DeltaStore(DeltaReader):
                 " read; nothing was written; make fewer of them (of text, each definition names all columns of the table)"
             )
 
-    def _at(self, snapshot: Snapshot) -> DeltaTable:
-        """The table as the snapshot saw it: a commit on top fails where another writer declared or dropped an index since.
-
-        CommitFailedError where there is a newer version, or another table.
-        """
-        try:
-            table = self._opened()
-            if said(table) == snapshot.said:
-                return table
-        except DeltaError:
-            pass  # it is gone
-        except ValueError as error:
-            raise self._unreadable(error) from (error if self._is_local else None)
-        with self._lock:
-            self._snapshot = None
-        raise CommitFailedError(f"the index at {self.location} was written meanwhile, or deleted, and perhaps made anew")
-
     def compact(self, order: Order | None = None) -> None:
         """Rewrites the index with one row for each file version that is there, and removes files of versions a week old.
 
         order: the field of records by which rows are sorted, so that statistics tell their row groups apart; None: as they are.
         """
         self._retried(lambda commit: self._rewrite(set(), order, commit))
-        self._retried(lambda _: self._vacuum(), refused=_UNDELETED)
-
-    def _vacuum(self) -> None:
-        if (table := self._vacuumable()) is not None:
-            behind = hours_behind(committed_at(self._files, table.version()))
-            self._delete(self._old(table, _SWEPT_HOURS + behind, full=False))
-
-    def _vacuumable(self) -> DeltaTable | None:
-        """The table, if the files that its log calls old are files of the index; None where there is no index."""
-        if self.snapshot() is None:
-            return None
-        try:
-            table = self._opened()
-        except ValueError as error:
-            raise self._unreadable(error) from (error if self._is_local else None)
-        try:
-            refuse_parts(self.location, (path.removeprefix(f"{self.location}/") for path in table.vacuum()))
-        except ValueError as error:
-            raise StoreError(f"files of old versions of the index at {self.location} are not deleted: {error}; {ADVICE}") from error
-        return table
-
-    def vacuum(self, hours: int, dry_run: bool = False) -> list[str]:
-        """Deletes what no version of the last hours needs, and what writers that were killed have left for so long; or only tells it.
-
-        The names of these files, below the place of the index. Parquet files in its folder count, whoever wrote them.
-
-        StoreError, before any is deleted, for anything else that lies there and is as old.
-        """
-        if isinstance(hours, bool) or not isinstance(hours, int) or not 1 <= hours <= KEPT_HOURS:
-            why = "a query that runs, or another writer, may need younger files, and of older ones the log may tell no more"
-            raise StoreError(f"hours={hours!r}: give 1 to {KEPT_HOURS}, since {why}")
-        found: dict[str, None] = {}  # in order
-
-        def once(_: Commit) -> None:
-            if (table := self._vacuumable()) is None:
-                return
-            if dry_run:
-                names = self._aged(table, hours)
-            else:  # what was told to be old is none without a mark: it has come of age since
-                moment = committed_at(self._files, table.version())
-                names = self._old(table, hours + hours_behind(moment))
-                names = written_before(self._files, names, moment, hours) if marked else []
-                self._delete(names)
-            found.update(dict.fromkeys(names))
-            if self._is_local:
-                found.update(dict.fromkeys(leftovers(self.location, hours, dry_run)))
-
-        marked: list[Commit] = []
-        if not dry_run:
-            self._retried(lambda commit: self._mark(hours, commit, marked))
-        self._retried(once, only_told=dry_run, refused=_UNDELETED if marked else _UNWRITTEN)
-        return [*found]
-
-    @property
-    def _files(self) -> fs.FileSystem:
-        """Those below the place."""
-        if self._is_local:
-            return fs.SubTreeFileSystem(self.location, fs.LocalFileSystem())
-        return fs.PyFileSystem(DeltaStorageHandler(self.location, self._options))
-
-    def _delete(self, names: Sequence[str]) -> None:
-        if self._is_local:
-            for name in names:
-                with suppress(FileNotFoundError):  # by now another has deleted it
-                    os.unlink(f"{self.location}/{name}")
-        elif names:
-            self._place.delete(names, self.location)
-
-    def _old(self, table: DeltaTable, hours: int, full: bool = True) -> list[str]:
-        """The names of old files, without the marker that some tools make of a folder on an object store, whose name is none.
-
-        By this machine's clock. full: also those that no version has ever named.
-        """
-        paths = table.vacuum(hours, enforce_retention_duration=False, full=full)
-        names = [name for path in paths if (name := path.removeprefix(f"{self.location}/"))]
-        if other := next((name for name in names if not is_part(name)), None):  # perhaps by a link, which deltalake follows
-            raise StoreError(f"the folder of the index at {self.location} holds {other}, which is none of its files; move it away")
-        return names
-
-    def _aged(self, table: DeltaTable, hours: int) -> list[str]:
-        """Those of them that were written long ago as well, as those of a copy were not. By this machine's clock."""
-        return written_before(self._files, self._old(table, hours), datetime.now(timezone.utc), hours)
-
-    def _mark(self, hours: int, commit: Commit, marked: list[Commit]) -> None:
-        """Commits a version that says nothing, if there are old files; that is noted.
-
-        A writer who slept since it wrote a file that looks old by now commits it no more: it was to be the version after an earlier one.
-        """
-        table = self._vacuumable()
-        if table is None or not self._aged(table, hours):
-            return
-        marked.append(commit)  # now: its answer may be lost
-        if not commit.is_done_before(table.version()):
-            table.create_write_transaction([], "append", table.schema(), [], commit_properties=commit.properties)
+        self._retried(lambda _: self._vacuum(), refused=UNDELETED)
 
     def try_rights(self) -> None:
         """Writes a file and deletes it, in the folder of the index or the one in which it would be made. StoreError where that fails."""
@@ -341,7 +216,7 @@ class DeltaStore(DeltaReader):
                 DeltaTable.create(f"{self.location}/{name}", BASE, storage_options=self._options, commit_properties=AS_READ)  # by one PUT
                 DeltaStorageHandler(self.location, self._options).delete_file(f"{name}/_delta_log/{0:020}.json")
         except FAILURES as error:
-            raise StoreError(f"the index at {self.location} {_UNWRITTEN} ({self._shown(error)}); {ELSEWHERE}") from None
+            raise StoreError(f"the index at {self.location} {UNWRITTEN} ({self._shown(error)}); {ELSEWHERE}") from None
 
     def history(self) -> list[Step]:
         """What each commit did whose text is still there, the oldest first; nothing where there is no index."""
@@ -385,7 +260,7 @@ class DeltaStore(DeltaReader):
         self._retried(lambda commit: self._write_again(commit, twice))
         for before, now in twice:
             self._retried(partial(self._remove, before, now))
-        self._retried(lambda _: self._vacuum(), refused=_UNDELETED)
+        self._retried(lambda _: self._vacuum(), refused=UNDELETED)
 
     def _write_again(self, commit: Commit, twice: list[tuple[Collection[str], frozenset[str]]]) -> None:
         """Appends the rows of small files; `twice` is told in which these are, and in which they are now."""
@@ -407,7 +282,7 @@ class DeltaStore(DeltaReader):
             return
         moment = int(time.time() * 1000)
         if gone := [RemoveAction(name, True, moment) for name in before if name in snapshot.parts]:
-            self._write_version(snapshot, commit, lambda target: _transact(target, gone, commit))
+            self._write_version(snapshot, commit, lambda target: transact(target, gone, commit))
 
     def _write(self, snapshot: Snapshot, rows: pa.Table | pa.RecordBatchReader, commit: Commit, **mode: Any) -> None:
         """Commits the next version after a snapshot; fails where there is any newer one. rows: with `_of_table`."""
@@ -422,72 +297,8 @@ class DeltaStore(DeltaReader):
         if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
             self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))
 
-    def _write_version(self, snapshot: Snapshot, commit: Commit, write: Callable[[DeltaTable], None], rows: pa.Table = _NO_ROWS) -> None:
-        """Has a version written after a snapshot. rows: those in files that this writes.
-
-        deltalake tells versions by their numbers. So where the table was deleted meanwhile, and perhaps made anew, the rows say of which
-        table they are, and whoever reads them in another one leaves them out (Snapshot).
-        """
-        before, lying, folder = self._commit_here(snapshot.version), self._parts_here(), self._folder
-        target = self._at(snapshot)
-        try:
-            write(target)
-        finally:
-            if self._folder != folder:  # deltalake has followed the link before
-                raise StoreError(f"{self.location} was turned to another folder meanwhile; what was written, if anything, is in {folder}")
-            if self._is_local and self._was_replaced(snapshot.version, before, target):
-                take_back(self.location, commit.name, snapshot.version + 1, self._parts_here() - lying, rows)
-                raise StoreError(f"the index at {self.location} was deleted meanwhile, or put back from a copy; nothing was written")
-
-    def _commit_here(self, version: int) -> tuple[int, ...] | None:
-        return self._commit_of(version) if self._is_local else None
-
-    def _parts_here(self) -> set[str]:
-        try:
-            return {name for name in os.listdir(self.location) if is_part(name)} if self._is_local else set()
-        except OSError:
-            return set()
-
-    def _was_replaced(self, version: int, before: tuple[int, ...] | None, target: DeltaTable) -> bool:
-        """Whether what lies there has another version of a number than before; one that is gone may have been cleaned up since."""
-        now = self._commit_of(version)
-        # Not by the last time, of a change of the file or of its links: who commits a version links it, and then deletes the other link.
-        if now is not None and before is not None and now[:-1] == before[:-1]:
-            return False
-        return os.path.exists(f"{self.location}/_delta_log/{version:020}.json") or not self._is_still(target)
-
-    def _is_still(self, target: DeltaTable) -> bool:
-        """Whether the table at its place has the identity of one that was there before."""
-        try:
-            return bool(self._opened().metadata().id == target.metadata().id)
-        except (DeltaError, ValueError):
-            return False
-
     def _check_off(self, version: int, declared: int) -> None:
         """Makes a checkpoint now and then, where commits are large: deltalake makes one each hundred."""
         if version % max(1, _MOST_SINCE // max(1, declared)) == 0:
             with suppress(*FAILURES, ValueError):
                 self._opened().create_checkpoint()
-
-    def _retried(self, write: Callable[[Commit], None], only_told: bool = False, refused: str = _UNWRITTEN) -> None:
-        """Writes, on the state of then, and again where another writer was faster. StoreError where the place cannot be written to.
-
-        only_told: whether nothing is written, but told what would be. refused: what the error says then.
-        """
-        commit = Commit(self._log)
-
-        def once() -> None:
-            self._place.written()
-            try:
-                if self._is_local and not only_told:
-                    delete_empty_checkpoints(self.location)
-                write(commit)
-            finally:
-                self._place.written()
-
-        if failed := retried(once, commit):
-            error, is_known = failed
-            what = refused if is_known else "may have been written or not"
-            cause = error if self._is_local else None  # as above
-            kind = NotDeletedError if what == _UNDELETED else StoreError
-            raise kind(f"the index at {self.location} {what} ({self._shown(error)}); {ELSEWHERE}") from cause
