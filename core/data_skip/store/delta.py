@@ -54,6 +54,7 @@ from data_skip.store.layout import (
     defined,
     keys_of,
 )
+from data_skip.store.left_behind import added_by
 from data_skip.store.new_parts import NewPart, added, refuse_lost, rows_in_group
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.rewriting import Order, rewritten, rows_again
@@ -271,14 +272,12 @@ class DeltaStore(DeltaVacuum):
             self._rewrite(set(), None, commit)
         elif len(small := snapshot.small_parts()) > 1:
             self._write(snapshot, rows_again(snapshot, small), commit, mode="append", schema_mode="merge")
-            last = self.snapshot()
-            if last is not None and last.version == snapshot.version + 1:  # else some of its files are others'
-                twice.append((small, last.parts - snapshot.parts))
+            twice.append((small, frozenset(added_by(self._log(snapshot.version + 1, MOST_COMMIT)))))
 
     def _remove(self, before: Collection[str], now: frozenset[str], commit: Commit) -> None:
         """Removes files of which others have the same rows, if these are still there."""
         snapshot = self.snapshot()
-        if snapshot is None or commit.is_done_before(snapshot.version) or not now <= snapshot.parts:
+        if snapshot is None or commit.is_done_before(snapshot.version) or not now or not now <= snapshot.parts:
             return
         moment = int(time.time() * 1000)
         if gone := [RemoveAction(name, True, moment) for name in before if name in snapshot.parts]:
@@ -286,13 +285,15 @@ class DeltaStore(DeltaVacuum):
 
     def _write(self, snapshot: Snapshot, rows: pa.Table | pa.RecordBatchReader, commit: Commit, **mode: Any) -> None:
         """Commits the next version after a snapshot; fails where there is any newer one. rows: with `_of_table`."""
-        some = rows if isinstance(rows, pa.Table) else rows.schema.empty_table()
-        how = _written(rows_in_group(len(rows), rows.nbytes) if isinstance(rows, pa.Table) else rows_in_group(*snapshot.rows_and_bytes))
+        if isinstance(rows, pa.Table):
+            at_hand, how = rows, _written(rows_in_group(len(rows), rows.nbytes))
+        else:
+            at_hand, how = rows.schema.empty_table(), _written(rows_in_group(*snapshot.rows_and_bytes))
 
         def write(target: DeltaTable) -> None:
             write_deltalake(target, rows, commit_properties=commit.properties, writer_properties=how, **mode)
 
-        self._write_version(snapshot, commit, write, some)
+        self._write_version(snapshot, commit, write, at_hand)
         fields = declared(rows.schema)
         if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
             self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))

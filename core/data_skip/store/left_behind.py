@@ -92,7 +92,7 @@ def take_back(location: str, commit: str, version: int, new_parts: Iterable[str]
             if any(other >= version for file, other in versions.items() if file != name):
                 return
             os.unlink(f"{log}/{name}")
-            parts = [path for path in _added(content) if is_part(path)]
+            parts = [path for path in added_by(content) if is_part(path)]
         else:
             parts = [] if versions else [part for part in new_parts if _holds(f"{location}/{part}", rows)]
         for part in parts:
@@ -105,6 +105,12 @@ def take_back(location: str, commit: str, version: int, new_parts: Iterable[str]
             folder = os.path.dirname(folder)
 
 
+def added_by(content: bytes) -> list[str]:
+    """The files that a commit adds, by its text."""
+    actions = [json.loads(line) for line in content.splitlines() if line.strip()]
+    return [action["add"]["path"] for action in actions if "add" in action]
+
+
 def _files(folder: str) -> list[str]:
     return os.listdir(folder) if os.path.isdir(folder) else []
 
@@ -112,11 +118,6 @@ def _files(folder: str) -> list[str]:
 def _content(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read(MOST_COMMIT)
-
-
-def _added(content: bytes) -> list[str]:
-    actions = [json.loads(line) for line in content.splitlines() if line.strip()]
-    return [action["add"]["path"] for action in actions if "add" in action]
 
 
 def _holds(part: str, rows: pa.Table) -> bool:

@@ -127,7 +127,7 @@ class Snapshot(StoredRecords):
         return [file.path for file in self._dataset.get_fragments() if not has_bytes(file.metadata, _A_PART // 2)]
 
     def rows_of(self, parts: Collection[str]) -> Iterator[pa.RecordBatch]:
-        """All that some files say, some rows at a time. StoreError where they cannot be read any more."""
+        """All that some files say, some rows at a time. An error of Arrow where they cannot be read any more."""
         files = [file for file in self._dataset.get_fragments() if file.path in parts]
         yield from self._rows_in_batches(of_files(self._dataset, files), self._dataset.schema.names)
 
