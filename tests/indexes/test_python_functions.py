@@ -94,7 +94,7 @@ def test_operands_that_spark_computes(lake: Lake) -> None:
     """upper(city), a cast, arithmetic: Spark's own expressions between the column and the function."""
     spark = lake.spark
     spark.udf.register("backwards", F.udf(backwards, "string"))
-    spark.udf.register("half", F.udf(lambda x: None if x is None else x / 2, "double"))
+    spark.udf.register("half", F.udf(lambda x: None if x is None else x / 2, "double", useArrow=False))
     spark.udf.register("joined", F.udf(lambda a, n, b: f"{a}{n}{b}", "string"))
     cities(lake)
     lake.file("utrecht.parquet", {"city": ["Utrecht"], "day": [7]})
@@ -160,7 +160,7 @@ def test_types_that_are_exchanged_as_they_are(
     numbers: Lake, argument: str, result: str, function: Callable[[Any], Any], where: str, read: list[str] | None
 ) -> None:
     assert f"f({argument})" in where
-    numbers.spark.udf.register("f", F.udf(function, result))
+    numbers.spark.udf.register("f", F.udf(function, result, useArrow=False))
     numbers.check(where, read=read)
 
 

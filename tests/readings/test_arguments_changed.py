@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import pyspark.sql.functions as F
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.types import VariantVal
 
 from data_skip import ValueList, versioned
-from tests.support import Lake
+from tests.support import Lake, settings_of
+
+row_at_a_time = partial(F.udf, useArrow=False)  # the default of Spark 4.0
+
+
+@pytest.fixture(autouse=True)
+def bytes_that_change(spark: SparkSession) -> Iterator[None]:
+    """Python is given what it may change, as by default in Spark 4.0."""
+    with settings_of(spark, {"spark.sql.execution.pyspark.binaryAsBytes": "false"}):
+        yield
 
 
 def reversed_(values: Any) -> str:
@@ -38,7 +50,11 @@ def same(texts: pd.Series) -> pd.Series:
 
 def functions(lake: Lake, column: str, version: int | None = None) -> None:
     """Registers one that changes what it is given, and one that tells it, with a version if there is one; and writes files of `column`."""
-    change, tell, make = {"b": (reversed_, spelled, F.udf), "a": (reversed_, joined, F.udf), "s": (cleared, same, F.pandas_udf)}[column]
+    change, tell, make = {
+        "b": (reversed_, spelled, row_at_a_time),
+        "a": (reversed_, joined, row_at_a_time),
+        "s": (cleared, same, F.pandas_udf),
+    }[column]
     lake.spark.udf.register("changes", make(change, "string"))  # type: ignore[operator]
     lake.spark.udf.register("tells", make(tell if version is None else versioned(tell, version), "string"))  # type: ignore[operator]
     for text in ("ab", "ba", "cd"):
@@ -83,7 +99,7 @@ def test_functions_that_leave_arguments_as_they_are(lake: Lake) -> None:
     functions(lake, "s", 1)
     lake.spark.udf.register("tells_too", F.pandas_udf(versioned(lambda texts: texts, 1), "string"))  # type: ignore[call-overload]
     for name in ("plain", "plain_too"):
-        lake.spark.udf.register(name, F.udf(lambda text, more: text, "string"))
+        lake.spark.udf.register(name, row_at_a_time(lambda text, more: text, "string"))
     lake.index(ValueList("s"))
     lake.query("SELECT s FROM t WHERE tells(s) = 'ab' AND tells_too(s) LIKE 'a%'", read=["ab"])
     lake.query("SELECT s FROM t WHERE plain(s, s) = 'ab' AND plain_too(s, s) LIKE 'a%'", read=["ab"])
@@ -92,8 +108,8 @@ def test_functions_that_leave_arguments_as_they_are(lake: Lake) -> None:
 
 def test_bytes_that_are_those_of_another_argument(lake: Lake) -> None:
     """Spark evaluates what two arguments have in common once, and pickles the same bytes once, where there is a date beside them."""
-    lake.spark.udf.register("changes", F.udf(lambda code, day: reversed_(code), "string"))
-    lake.spark.udf.register("tells", F.udf(versioned(lambda code, day: code.decode(), 1), "string"))
+    lake.spark.udf.register("changes", row_at_a_time(lambda code, day: reversed_(code), "string"))
+    lake.spark.udf.register("tells", row_at_a_time(versioned(lambda code, day: code.decode(), 1), "string"))
     for text in ("ab", "ba", "cd"):
         lake.file(text, {"s": [text], "day": [date(2024, 1, 1)]})
     lake.index(ValueList("tells(coalesce(cast(s AS BINARY), X'00'), day)"), ValueList("s"))
@@ -107,7 +123,7 @@ def test_bytes_that_are_those_of_another_argument(lake: Lake) -> None:
 
 def test_bytes_that_are_those_of_another_row(lake: Lake) -> None:
     """As those of a literal."""
-    lake.spark.udf.register("longer", F.udf(lambda code, day: code.append(65) or len(code), "int"))
+    lake.spark.udf.register("longer", row_at_a_time(lambda code, day: code.append(65) or len(code), "int"))
     for i in range(3):
         lake.file(str(i), {"day": [date(2024, 1, 1 + i)]})
     lake.index(ValueList("day"))
@@ -123,8 +139,8 @@ def test_a_variant(lake: Lake) -> None:
         value.value = VariantVal.parseJson('"none"').value
         return "changed"
 
-    lake.spark.udf.register("changes", F.udf(changed, "string"))
-    lake.spark.udf.register("tells", F.udf(versioned(lambda value: value.toPython(), 1), "string"))
+    lake.spark.udf.register("changes", row_at_a_time(changed, "string"))
+    lake.spark.udf.register("tells", row_at_a_time(versioned(lambda value: value.toPython(), 1), "string"))
     for text in ("ab", "cd"):
         lake.file(text, {"s": [text], "j": [f'{{"a": "{text}"}}']})
     variant = "variant_get(parse_json(j), '$.a', 'variant')"

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyspark
 import pytest
 
 from data_skip import Index, MinMax, ValueList
@@ -96,10 +97,12 @@ def test_moments_beyond_the_calendar_wrap_round(lake: Lake) -> None:
     _files(lake, pa.int64(), [0, 1], [now, now + 1], [-(2**63), 5], [2**63 - 1], [-(2**63)])
     lake.index(MinMax("v"))
     at = "timestamp_micros(v)"
-    functions = [*(f"date_trunc('{unit}', {at})" for unit in ("SECOND", "MILLISECOND", "MICROSECOND")), f"{at}"]
+    truncated = [f"date_trunc('{unit}', {at})" for unit in ("SECOND", "MILLISECOND", "MICROSECOND")]
+    if not pyspark.__version__.startswith("4.0."):  # later versions raise an error
+        truncated = [at]
     with settings_of(lake.spark, {ANSI: "false"}):
-        wheres = [f"{function} {operator} TIMESTAMP'2021-01-01'" for function in functions for operator in (">=", "<")]
-        read = lake.reads(*wheres, f"unix_seconds({at}) > 1600000000", f"unix_seconds(date_trunc('SECOND', {at})) > 1600000000")
+        wheres = [f"{function} {operator} TIMESTAMP'2021-01-01'" for function in (*truncated, at) for operator in (">=", "<")]
+        read = lake.reads(*wheres, f"unix_seconds({at}) > 1600000000", f"unix_seconds({truncated[0]}) > 1600000000")
     assert all(("a.parquet" in files) != ("b.parquet" in files) for files in read)
 
 

@@ -46,13 +46,12 @@ def test_a_class_that_is_called_as_one_of_sparks(lake: Lake) -> None:
     compiler.cook(YEAR.replace("class Builder", "public class Builder"))
     none = lake.spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 0)  # type: ignore[union-attr]
     builder = compiler.getClassLoader().loadClass("others.Builder").getConstructors()[0].newInstance(none)
-    functions = lake.spark._jsparkSession.sessionState().functionRegistry()
-    identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
-    functions.registerFunction(identifier("others_year"), functions.lookupFunction(identifier("year")).get(), builder)
+    state = lake.spark._jsparkSession.sessionState()
+    state.functionRegistry().createOrReplaceTempFunction("others_year", builder, "scala_udf")
     try:
         lake.file("a", {"day": pa.array([20000, 20003, 20007], pa.date32())})
         frame = lake.view()
         names = [lake.skipping.jvm.expression(frame.selectExpr(f"{name}(day)")) or {} for name in ("others_year", "year")]
         assert [tree["name"] for tree in names] == ["others.Year", "Year"]
     finally:
-        functions.dropFunction(identifier("others_year"))
+        state.catalog().dropTempFunction("others_year", True)

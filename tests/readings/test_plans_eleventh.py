@@ -64,8 +64,10 @@ def test_a_record_of_text_with_an_odd_value(numbers: Lake, side: str, equal: str
 @pytest.mark.parametrize("columns", ["x", "x, d.w", "x, d.s"])
 def test_a_field_that_a_file_lacks(numbers: Lake, side: str, columns: str) -> None:
     """The struct was found to be NULL, as nothing was read of it that the file has. By which fields maps are read, nothing is sure."""
-    scan = numbers.query(f"SELECT {columns} FROM numbers JOIN side_{side} d ON x = {KEYS[side]}").scans[-1]
-    assert scan.files_read == (1 if side != "map" else 8), scan
+    scans = numbers.query(
+        f"SELECT {columns} FROM numbers JOIN side_{side} d ON x = {KEYS[side]}"
+    ).scans  # in the order in which Spark lists them
+    assert [scan.files_read for scan in scans if scan.table.endswith("numbers")] == [1 if side != "map" else 8], scans
 
 
 def test_what_asks_for_columns_is_not_told(numbers: Lake) -> None:

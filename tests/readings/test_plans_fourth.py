@@ -56,6 +56,7 @@ def test_which_records_are_malformed_depends_on_the_columns_that_are_read(number
 @pytest.mark.parametrize("format_", TEXTS)
 def test_other_texts_are_run_first(numbers: Lake, format_: str) -> None:
     """Without a column of malformed records, each value is what it is; and a sub-query reads the same columns both times."""
-    assert numbers.query(f"SELECT x, b FROM numbers JOIN plain_{format_} ON x = a").scans[-1].files_read == 2
+    scans = numbers.query(f"SELECT x, b FROM numbers JOIN plain_{format_} ON x = a").scans  # in the order in which Spark lists them
+    assert [scan.files_read for scan in scans if scan.table.endswith("numbers")] == [2]
     sql = f"SELECT x FROM numbers WHERE x >= (SELECT max(a) FROM named_{format_} WHERE odd IS NULL OR b IS NULL)"
     assert numbers.query(sql).scans[-1].files_read == 1

@@ -34,7 +34,7 @@ def numbers(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.Te
     def demean(x: pd.Series) -> pd.Series:
         return x - x.mean()
 
-    spark.udf.register("counted", F.udf(count, "int").asNondeterministic())
+    spark.udf.register("counted", F.udf(count, "int", useArrow=False).asNondeterministic())
     spark.udf.register("demeaned", F.pandas_udf(demean, "double").asNondeterministic())  # type: ignore[call-overload]
     spark.udf.register("twice", F.udf(lambda x: x * 2, "bigint"))
     yield lake

@@ -18,7 +18,8 @@ import geo_skip
 from data_skip import DataSkipError, ValueList, versioned
 from tests.support import Lake, settings_of
 
-ONE_TASK = {"spark.sql.files.minPartitionNum": "1"}
+# Its rows are one batch, where later versions of Spark would give Python a batch a file.
+ONE_TASK = {"spark.sql.files.minPartitionNum": "1", "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false"}
 OF_LATER_VERSIONS = {"spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled": "false"}  # Spark 4.0 knows no such setting
 
 
@@ -53,8 +54,8 @@ class Moment(AsItIs):
 
 
 def functions_of_functions(lake: Lake) -> None:
-    lake.spark.udf.register("as_float", F.udf(versioned(lambda s: s and float(s), 1), "float"))
-    lake.spark.udf.register("as_text", F.udf(versioned(lambda x: str(x), 1), "string"))
+    lake.spark.udf.register("as_float", F.udf(versioned(lambda s: s and float(s), 1), "float", useArrow=False))
+    lake.spark.udf.register("as_text", F.udf(versioned(lambda x: str(x), 1), "string", useArrow=False))
     for s in ("1.1", "2.2"):
         lake.file(s, {"s": [s], "pad": [os.urandom(200_000).hex()]})
 
@@ -213,7 +214,7 @@ def test_values_that_no_index_lists_beside_a_null(lake: Lake, kind: str, new: bo
 def test_other_predicates_above_a_function_that_a_null_changes(lake: Lake) -> None:
     """They are evaluated after it, so that the NULL of a file that they would skip is in its batch; those below it skip as ever."""
     lake.spark.udf.register("text_of", F.pandas_udf(lambda x: x.map(repr), "string"))  # type: ignore[call-overload]
-    lake.spark.udf.register("same", F.udf(lambda k: k, "string"))
+    lake.spark.udf.register("same", F.udf(lambda k: k, "string", useArrow=False))
     lake.spark.udf.register("same_by_pandas", F.pandas_udf(lambda k: k, "string"))  # type: ignore[call-overload]
     lake.file("null", {"x": [1, None], "k": ["n", "n"]})
     lake.file("five", {"x": [5], "k": ["f"]})
@@ -245,14 +246,15 @@ def test_nested_values_beside_a_null(lake: Lake, kind: str, nested: str) -> None
 
     pandas = F.pandas_udf(texts_of_fields if nested.startswith("struct") else texts, "string")  # type: ignore[call-overload]
     lake.spark.udf.register("text_of", pandas if kind == "pandas" else F.udf(text, "string", useArrow=True))
-    lake.spark.udf.register("same", F.udf(lambda k: k, "string"))
+    lake.spark.udf.register("same", F.udf(lambda k: k, "string", useArrow=False))
     lake.file("null", {"x": [1, None], "a": [[1], [None]], "k": ["n", "n"]})
     lake.file("five", {"x": [5], "a": [[5]], "k": ["f"]})
     lake.index(ValueList("k"))
     lake.view()
     with settings_of(lake.spark, ONE_TASK):
-        with lake.skipping.disabled():
-            assert lake.spark.sql(f"SELECT x FROM t WHERE text_of({nested}) LIKE '%5.0%' AND same(k) = 'f'").count() == 1
+        if pyspark.__version__.startswith("4.0.") or nested.startswith("struct"):  # later versions leave whole numbers of lists as they are
+            with lake.skipping.disabled():
+                assert lake.spark.sql(f"SELECT x FROM t WHERE text_of({nested}) LIKE '%5.0%' AND same(k) = 'f'").count() == 1
         lake.query(f"SELECT x FROM t WHERE text_of({nested}) LIKE '%5.0%' AND same(k) = 'f'")
 
 

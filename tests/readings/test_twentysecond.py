@@ -104,6 +104,9 @@ class _Spark:
     def mixes_environments(self, _: Any) -> bool:
         return False
 
+    def mistakes(self, _: Any) -> bool:
+        return False
+
     def asks_who_and_when(self, _: Any) -> bool:
         return False
 

@@ -17,7 +17,7 @@ def test_workers_hash_strings_otherwise(lake: Lake) -> None:
     for i in range(6):
         lake.file(f"{i}", {"city": [f"city {i}"]})
     lake.index(ValueList("city"))
-    lake.spark.udf.register("hashed", F.udf(lambda text: hash(text) % 4, "int"))
+    lake.spark.udf.register("hashed", F.udf(lambda text: hash(text) % 4, "int", useArrow=False))
     read = lake.reads(*(f"hashed(city) = {i}" for i in range(4)))
     assert sum(map(len, read)) == 6, "each city has one hash"
 
@@ -27,7 +27,9 @@ def test_workers_have_another_environment(lake: Lake, monkeypatch: pytest.Monkey
     for city in ("Oslo", "Rome"):
         lake.file(city, {"city": [city]})
     lake.index(MinMax("city"))
-    lake.spark.udf.register("whereabouts", F.udf(lambda text: os.environ.get("DATA_SKIP_READING", "worker") + text, "string"))
+    lake.spark.udf.register(
+        "whereabouts", F.udf(lambda text: os.environ.get("DATA_SKIP_READING", "worker") + text, "string", useArrow=False)
+    )
     assert lake.reads("whereabouts(city) = 'workerRome'", "whereabouts(city) = 'driverRome'") == [{"Rome"}, set()]
 
 
@@ -65,7 +67,7 @@ def test_a_function_that_is_not_asked_keeps_every_file(lake: Lake) -> None:
     for city in ("Oslo", "Rome"):
         lake.file(city, {"city": [city]})
     lake.index(ValueList("city"))
-    lake.spark.udf.register("same", F.udf(lambda text: text, "string"))
+    lake.spark.udf.register("same", F.udf(lambda text: text, "string", useArrow=False))
     before = lake.spark.conf.get("spark.data_skip.python.maxSeconds")
     lake.spark.conf.set("spark.data_skip.python.maxSeconds", "0")
     try:

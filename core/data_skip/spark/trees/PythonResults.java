@@ -32,14 +32,15 @@ public final class PythonResults {
    * Whether a result may be another one, or an error, beside those of other rows: of a plain function by Arrow any but text and binary. Of all of a
    * batch PySpark makes one Series of pandas, in which large whole numbers are rounded, or cut otherwise, beside a None or a fraction, times are of
    * another zone beside one that pandas cannot hold, as 9999-12-31, dates of times are those of UTC or local ones, and a NaT is NULL beside a boolean,
-   * and an error alone. Where it makes an array of Arrow of it at once (later versions), BOOLEAN, DOUBLE and DATE are the same as well, and whole
-   * numbers, where those that are too large are errors.
+   * and an error alone. Where it makes an array of Arrow of it at once (later versions), BOOLEAN is the same as well, and whole numbers, where those
+   * that are too large are errors. Not so DOUBLE and DATE: where a result is none of these, all of a batch are cast from the type that Arrow infers
+   * of them. Decimal('0.3') is 0.30000000000000004 then, and 0.3 beside Decimal('1E-22'); a time with an offset has its local date, or that of UTC.
    */
   public static boolean changeBesideOthers(PythonUDF function) {
     DataType type = function.dataType();
     if (function.evalType() != ROWS_BY_ARROW || isTextual(type)) return false;
     if (makesSeries()) return true;
-    return type instanceof IntegralType ? !is(SAFELY) : !(type instanceof BooleanType || type instanceof DoubleType || type instanceof DateType);
+    return type instanceof IntegralType ? !is(SAFELY) : !(type instanceof BooleanType);
   }
 
   /** Whether the arguments of a function, or its results, may be others beside those of other rows. */
