@@ -31,7 +31,7 @@ class Versioned:
         except ValueError:  # of a function that was written in C
             self.__signature__ = Signature([Parameter("arguments", Parameter.VAR_POSITIONAL)])
 
-    # Meddling.java knows a function with a version by this being the first that its pickle names.
+    # PythonResults.java knows a function with a version by this being the first that its pickle names.
     def __reduce__(self) -> tuple[Any, ...]:
         return Versioned, (self._function, self._version)
 

@@ -6,7 +6,6 @@ import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.apache.spark.api.python.PythonFunction;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -26,10 +25,6 @@ import org.apache.spark.sql.types.StructType;
 
 /** Where Python functions that one operator runs may give something else there than each gives by itself. */
 public final class Meddling {
-  /** How a pickle begins that names data_skip.functions.Versioned first: its protocol, its length, and two texts with theirs. */
-  private static final Pattern VERSIONED =
-      Pattern.compile("\\x80.\\x95.{8}\\x8c\\x13data_skip\\.functions\\x94\\x8c\\x09Versioned\\x94\\x93", Pattern.DOTALL);
-  private static final int BEGINNING = 64; // bytes, in which that is
 
   private Meddling() {}
 
@@ -62,7 +57,7 @@ public final class Meddling {
     Iterator functions = functions(expressions).iterator();
     while (functions.hasNext()) {
       PythonUDF function = (PythonUDF) functions.next();
-      boolean unversioned = !isVersioned(function);
+      boolean unversioned = !PythonResults.isVersioned(function);
       if (unversioned && mayShareBytes(function)) return true;
       Iterator arguments = changeable(function).iterator();
       while (arguments.hasNext()) {
@@ -73,14 +68,6 @@ public final class Meddling {
       }
     }
     return false;
-  }
-
-  /** Whether a Python function says which version it is. */
-  public static boolean isVersioned(PythonUDF function) {
-    StringBuilder beginning = new StringBuilder();
-    scala.collection.Iterator pickled = function.func().command().iterator();
-    while (pickled.hasNext() && beginning.length() < BEGINNING) beginning.append((char) (((Byte) pickled.next()).byteValue() & 0xFF));
-    return VERSIONED.matcher(beginning).lookingAt();
   }
 
   /** The functions that expressions call; of equal ones one, as Spark runs them. */

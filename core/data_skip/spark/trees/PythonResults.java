@@ -1,5 +1,6 @@
 package data_skip;
 
+import java.util.regex.Pattern;
 import org.apache.spark.internal.config.ConfigEntry;
 import org.apache.spark.internal.config.ConfigEntry$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -26,21 +27,47 @@ public final class PythonResults {
   private static final String SAFELY = "spark.sql.execution.pandas.convertToArrowArraySafely";
   private static final String BY_SERIES = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled";
 
+  /** How a pickle begins that names data_skip.functions.Versioned first: its protocol, its length, and two texts with theirs. */
+  private static final Pattern VERSIONED =
+      Pattern.compile("\\x80.\\x95.{8}\\x8c\\x13data_skip\\.functions\\x94\\x8c\\x09Versioned\\x94\\x93", Pattern.DOTALL);
+  private static final int BEGINNING = 64; // bytes, in which that is
+
   private PythonResults() {}
+
+  /** Whether a Python function says which version it is. */
+  public static boolean isVersioned(PythonUDF function) {
+    StringBuilder beginning = new StringBuilder();
+    scala.collection.Iterator pickled = function.func().command().iterator();
+    while (pickled.hasNext() && beginning.length() < BEGINNING) beginning.append((char) (((Byte) pickled.next()).byteValue() & 0xFF));
+    return VERSIONED.matcher(beginning).lookingAt();
+  }
 
   /**
    * Whether a result may be another one, or an error, beside those of other rows: of a plain function by Arrow any but text and binary. Of all of a
    * batch PySpark makes one Series of pandas, in which large whole numbers are rounded, or cut otherwise, beside a None or a fraction, times are of
    * another zone beside one that pandas cannot hold, as 9999-12-31, dates of times are those of UTC or local ones, and a NaT is NULL beside a boolean,
    * and an error alone. Where it makes an array of Arrow of it at once (later versions), BOOLEAN is the same as well, and whole numbers, where those
-   * that are too large are errors. Not so DOUBLE and DATE: where a result is none of these, all of a batch are cast from the type that Arrow infers
-   * of them. Decimal('0.3') is 0.30000000000000004 then, and 0.3 beside Decimal('1E-22'); a time with an offset has its local date, or that of UTC.
+   * that are too large are errors. So are others of a function that gives no other values than of its type, as it says by its version (functions.py).
    */
   public static boolean changeBesideOthers(PythonUDF function) {
     DataType type = function.dataType();
-    if (function.evalType() != ROWS_BY_ARROW || isTextual(type)) return false;
-    if (makesSeries()) return true;
-    return type instanceof IntegralType ? !is(SAFELY) : !(type instanceof BooleanType);
+    if (isTextual(type) || !isByArrow(function)) return false;
+    if (function.evalType() == ROWS_BY_ARROW && makesSeries()) return true;
+    if (type instanceof IntegralType) return !is(SAFELY);
+    return !(type instanceof BooleanType) && !isVersioned(function);
+  }
+
+  /**
+   * Where a result is none of the function's type, PySpark casts all of a batch from the type that Arrow infers of them: Decimal('0.3') is a DOUBLE of
+   * 0.30000000000000004, and 0.3 beside Decimal('1E-22'); a time with an offset has its local date, or that of UTC. Spark 4.0 does so of plain
+   * functions only.
+   */
+  private static boolean isByArrow(PythonUDF function) {
+    return function.evalType() == ROWS_BY_ARROW || isOfSeries(function) && ConfigEntry$.MODULE$.findEntry(BY_SERIES) != null;
+  }
+
+  private static boolean isOfSeries(PythonUDF function) {
+    return function.evalType() == OF_SERIES || function.evalType() == OF_MANY_SERIES;
   }
 
   /** Whether the arguments of a function, or its results, may be others beside those of other rows. */
@@ -58,8 +85,7 @@ public final class PythonResults {
 
   /** Whether pandas has another form of an argument in a batch with a NULL: numbers with fractions of whole ones, and of the parts of times. */
   private static boolean isGivenOthers(PythonUDF function) {
-    boolean series = function.evalType() == OF_SERIES || function.evalType() == OF_MANY_SERIES;
-    if (!series && !(function.evalType() == ROWS_BY_ARROW && makesSeries())) return false;
+    if (!isOfSeries(function) && !(function.evalType() == ROWS_BY_ARROW && makesSeries())) return false;
     scala.collection.Iterator arguments = function.children().iterator();
     while (arguments.hasNext()) {
       Expression argument = (Expression) arguments.next();

@@ -217,7 +217,7 @@ public final class TreeEncoder {
       scala.collection.Iterator code = function.func().command().iterator();
       while (code.hasNext()) pickled.write(((Byte) code.next()).byteValue());
       result.put("code", digest(pickled.toByteArray()));
-      if (!Meddling.isVersioned(function)) result.put("unversioned", Boolean.TRUE);
+      if (!PythonResults.isVersioned(function)) result.put("unversioned", Boolean.TRUE);
       result.put("environment", digest(new java.util.TreeMap(function.func().envVars()).toString().getBytes("UTF-8"))); // may be secrets
     } catch (Exception e) {
       result.put("code", opaque(function));
