@@ -42,6 +42,7 @@ def test_tasks_write_files_of_the_index(bucket: Bucket, monkeypatch: pytest.Monk
     assert bucket.table().refresh().files_collected == 0
 
 
+@pytest.mark.long
 @pytest.mark.object_store
 def test_an_index_is_rewritten_some_rows_at_a_time_and_its_small_files_put_together(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
