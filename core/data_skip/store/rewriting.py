@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 
 from data_skip.store.layout import BASE, KEYS, OF_TABLE
 from data_skip.store.parts import joined
+from data_skip.store.sizes import most_bytes
 from data_skip.store.snapshot import Snapshot
 from data_skip.store.versions import Places, taken
 
-_AT_ONCE = 1 << 29  # bytes of records: these are sorted as a whole
+_AT_ONCE = min(1 << 31, most_bytes() // 4)  # bytes of records, which are sorted as a whole: with what is made of them three times as many
 _SOME = 1 << 28  # and of more: with what is made of them meanwhile; twice, since some are written while the next are read
 Order = tuple[str, str]  # an index's column, and a field of its records
 Item = TypeVar("Item")
