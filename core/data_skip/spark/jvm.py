@@ -37,7 +37,7 @@ SOURCES = tuple(
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
         ("files", "HadoopSettings SessionSettings Description ScanTrees SkippingFileIndex"),
-        ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Descent SkippingRule"),
+        ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Sampled Descent SkippingRule"),
         ("", "Shim"),
     )
     for name in names.split()

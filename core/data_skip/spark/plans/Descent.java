@@ -19,7 +19,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
-import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
@@ -33,8 +32,8 @@ import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
  *
  * What stands twice below an exchange Spark runs once, and knows it by equality. So equal plans below exchanges are given the same: what
  * would be known of each of them alike. And the filtering side of dynamic partition pruning, which Spark repeats where it prunes, stays the
- * side of the join that it was made from, so that its broadcast serves both. Below a sample nothing is known: which rows it takes depends on
- * how files are put together, and those of one `randomSplit` fit each other only where all of them read the same files.
+ * side of the join that it was made from, so that its broadcast serves both. Below a sample nothing is known (Sampled): which rows it takes
+ * depends on how files are put together, and those of one `randomSplit` fit each other only where all of them read the same files.
  */
 public final class Descent {
   private final BiFunction wrap;
@@ -48,10 +47,10 @@ public final class Descent {
    * The plan with each scan as `wrap` gives it: (LogicalRelation, its Place) -> LogicalPlan. mistaken: as of Alike.areMistaken; of no rows is
    * known then what Spark finds true of them.
    */
-  public static LogicalPlan rewritten(LogicalPlan plan, boolean mistaken, BiFunction wrap) {
+  public static LogicalPlan rewritten(LogicalPlan plan, boolean mistaken, Set sampled, BiFunction wrap) {
     Descent descent = new Descent(wrap);
     Place root = descent.place(plan, asking(plan), null, 0);
-    if (!mistaken) descent.descend();
+    if (!mistaken) descent.descend(sampled);
     LogicalPlan rewritten = descent.rewritten(root);
     return rewritten != plan && descent.readsOneFolderTwice() ? plan : rewritten; // which looks at every file: last, and if there is an index
   }
@@ -167,7 +166,7 @@ public final class Descent {
   }
 
   /** Highest places first: equal plans are of one height, and all that stands above them is higher. */
-  private void descend() {
+  private void descend(Set sampled) {
     Collections.sort(places, new Comparator() {
       public int compare(Object one, Object other) {
         return ((Place) other).height - ((Place) one).height;
@@ -178,7 +177,7 @@ public final class Descent {
       while (end < places.size() && ((Place) places.get(end)).height == ((Place) places.get(start)).height) {
         Place place = (Place) places.get(end++);
         if (place.parent == null) continue;
-        place.sampled = place.parent.sampled || place.parent.plan instanceof Sample;
+        place.sampled = place.parent.sampled || sampled.contains(place.parent.plan);
         PushedDown below = Operators.below(place.parent.asks, place.side, place.parent.given).about(place.asks.outputSet());
         place.given = place.sampled ? PushedDown.NOTHING : below;
         if (isExchanged(place)) exchanged.add(place);

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -40,6 +41,8 @@ public final class SkippingRule extends Rule {
   private static final String MISTAKEN =
       "Spark may take expressions of this query for each other that are not the same, as sums of fractions in another order: which it runs is not known";
   private static final String SAMPLED = "which rows a sample takes depends on the files that are read: none is skipped";
+  private static final String NUMBERED =
+      "what numbers rows or draws for them, as monotonically_increasing_id() or rand(7), stands twice in this query, and goes by the files that are read";
 
   private final BiFunction python;
   private final boolean everything;
@@ -92,12 +95,13 @@ public final class SkippingRule extends Rule {
         left.keepPlan();
         return bare;
       }
-      tellSampled(bare, why);
+      Set sampled = Sampled.of(bare);
+      tellSampled(sampled, why);
       boolean mistaken = isMistaken(bare);
       for (int i = 0; mistaken && i < scans.size(); i++) why.putIfAbsent(((LogicalRelation) scans.get(i)).relation(), MISTAKEN);
       left.onlySome();
       final SideTime time = new SideTime();
-      LogicalPlan rewritten = Descent.rewritten(bare, mistaken, new BiFunction() {
+      LogicalPlan rewritten = Descent.rewritten(bare, mistaken, sampled, new BiFunction() {
         private int number = -1;
 
         public Object apply(Object node, Object place) {
@@ -145,16 +149,14 @@ public final class SkippingRule extends Rule {
     return Alike.areMistaken(Descent.withoutPruning(plan));
   }
 
-  /** Tells of scans below a sample: see Descent. */
-  private static void tellSampled(LogicalPlan plan, final Map why) {
-    plan.foreachWithSubqueries(
-        new scala.runtime.AbstractFunction1() {
-          public Object apply(Object node) {
-            List below = node instanceof Sample ? scans((LogicalPlan) node) : Collections.EMPTY_LIST;
-            for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), SAMPLED);
-            return null;
-          }
-        });
+  /** Tells of scans below a sample, or what gives rows as one does: see Descent. */
+  private static void tellSampled(Set sampled, Map why) {
+    java.util.Iterator each = sampled.iterator();
+    while (each.hasNext()) {
+      LogicalPlan operator = (LogicalPlan) each.next();
+      List below = scans(operator);
+      for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), operator instanceof Sample ? SAMPLED : NUMBERED);
+    }
   }
 
   /** Whether anything in a plan or its sub-queries asks something of rows: see Operators. */
@@ -317,7 +319,7 @@ public final class SkippingRule extends Rule {
       final List result = new ArrayList();
       SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          return Descent.rewritten(kept, isMistaken(kept), new BiFunction() {
+          return Descent.rewritten(kept, isMistaken(kept), Sampled.of(kept), new BiFunction() {
             private int number = -1;
 
             public Object apply(Object scan, Object place) {

@@ -1,0 +1,73 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InputFileName;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Nondeterministic;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
+
+/**
+ * The operators of a plan that give rows by which files are read, where that is seen: samples; and those that number rows, or draw for them,
+ * as another one does. `monotonically_increasing_id()` and `rand(7)` go by how files are put together. A query that has the same twice, as
+ * one that joins on such numbers, or takes those of `rand(7) < 0.5` apart from the others, gives the right rows only where both read the same
+ * files; and those of two scans may differ, by the columns that they read and by the time that it takes to find them.
+ */
+public final class Sampled {
+  private final Set found = Collections.newSetFromMap(new IdentityHashMap());
+  private final Map first = new HashMap(); // what draws -> the first operator that has it
+
+  private Sampled() {}
+
+  /** The operators, by identity. */
+  public static Set of(LogicalPlan plan) {
+    final Sampled sampled = new Sampled();
+    plan.foreachWithSubqueries(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object node) {
+            sampled.add((LogicalPlan) node);
+            return null;
+          }
+        });
+    return sampled.found;
+  }
+
+  private void add(LogicalPlan operator) {
+    if (operator instanceof Sample) found.add(operator);
+    Set draws = new HashSet();
+    scala.collection.Iterator expressions = operator.expressions().iterator();
+    while (expressions.hasNext()) addDraws((Expression) expressions.next(), draws);
+    java.util.Iterator each = draws.iterator();
+    while (each.hasNext()) {
+      Object before = first.putIfAbsent(each.next(), operator);
+      if (before != null) Collections.addAll(found, new Object[] {before, operator});
+    }
+  }
+
+  /** What of an expression goes by a row's place. */
+  private static void addDraws(Expression expression, Set draws) {
+    if (expression.deterministic()) return;
+    if (expression instanceof Nondeterministic && !(expression instanceof InputFileName)) draws.add(form(expression));
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) addDraws((Expression) children.next(), draws);
+  }
+
+  /** Equal for what gives the same over the same rows: its kind and its seed. The columns that it is given are other ones in each part of a query. */
+  private static Object form(Expression expression) {
+    List form = new ArrayList();
+    form.add(expression.getClass());
+    for (int i = 0; i < expression.productArity(); i++) {
+      Object part = expression.productElement(i);
+      if (!(part instanceof Expression) || part instanceof Literal) form.add(part);
+    }
+    return form;
+  }
+}
