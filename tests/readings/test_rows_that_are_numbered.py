@@ -13,7 +13,11 @@ from tests.support import Lake, settings_of
 JOINED = "SELECT /*+ BROADCAST(s) */ t.*, {} AS n FROM t JOIN small s ON t.k = s.k"
 WIDE = [f"w{i}" for i in range(40)]
 # A file a task; and what is read of the one scan is worth it that the small side is run first, of the other not.
-SETTINGS = {"spark.sql.files.maxPartitionBytes": "40000", "spark.sql.files.openCostInBytes": "40000", "spark.data_skip.join.leastBytes": "1300000"}
+SETTINGS = {
+    "spark.sql.files.maxPartitionBytes": "40000",
+    "spark.sql.files.openCostInBytes": "40000",
+    "spark.data_skip.join.leastBytes": "1300000",
+}
 
 
 @pytest.fixture
@@ -41,7 +45,10 @@ def test_a_join_on_the_numbers_of_rows(rows: Lake, numbered: str) -> None:
 
 
 def test_what_numbers_rows_once_is_no_reason(rows: Lake) -> None:
-    for sql in ("SELECT *, rand(7) FROM t WHERE k = 4 UNION ALL SELECT *, rand(8) FROM t WHERE k = 3", "SELECT *, rand(7) AS n FROM t WHERE k = 4 ORDER BY n"):
+    for sql in (
+        "SELECT *, rand(7) FROM t WHERE k = 4 UNION ALL SELECT *, rand(8) FROM t WHERE k = 3",
+        "SELECT *, rand(7) AS n FROM t WHERE k = 4 ORDER BY n",
+    ):
         with rows.skipping.disabled():
             expected = {row.id for row in rows.spark.sql(sql).collect()}
         assert {row.id for row in rows.spark.sql(sql).collect()} == expected
