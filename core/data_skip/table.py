@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -37,14 +36,14 @@ from data_skip.building.source import (
 from data_skip.building.stored import complete
 from data_skip.clause import Mask
 from data_skip.description import Description
-from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.errors import DataSkipError
 from data_skip.existing import Existing, IndexExistsError
 from data_skip.files.listing import Listing
 from data_skip.index import Index
 from data_skip.pictures import by_matplotlib
 from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
-from data_skip.planning.decide import decide, usable
+from data_skip.planning.decide import decide
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.pictured import boxes
 from data_skip.spark.errors import SPARK_ERRORS, first_line
@@ -52,18 +51,14 @@ from data_skip.spark.jvm import Jvm, refuse_stopped, session_alone
 from data_skip.spark.settings import disabled
 from data_skip.store import Places, Snapshot, StoreError
 from data_skip.store.history import Step
-from data_skip.store.layout import NotDeletedError
-from data_skip.store.rewriting import Order
-from data_skip.store.row_groups import field_type, has_ends
 from data_skip.store.vacuuming import KEPT_HOURS
 from data_skip.store.versions import KEYS_SCHEMA
+from data_skip.upkeep import keep_up, order_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FILES_PER_COMMIT = 100_000  # at most: the smaller their records are
-_FEW_ROWS = 1_000  # of an index: to drop some of them is not worth a commit
-_MOST_PARTS = 100  # small files of an index, of which each takes a third of a millisecond to open
 
 
 class Table:
@@ -212,7 +207,7 @@ class Table:
         report = self._index(state, snapshot, bindings, None, files_per_commit, progress, asked)
         report.seconds = time.perf_counter() - start  # with the sample of which parameters were chosen
         if report.files_collected > min(FIRST, files_per_commit):  # by several commits, perhaps
-            self._tidy()
+            keep_up(self._store, self._catalog, self.name, self.root)
         return report
 
     def ensure_index(self, *indexes: Index, progress: bool | None = None, files_per_commit: int = FILES_PER_COMMIT) -> Ensured:
@@ -267,7 +262,7 @@ class Table:
             return IndexReport(self.name, [])
         current = complete(snapshot, [binding.index.column for binding in bindings])
         report = self._index(state, snapshot, bindings, current, files_per_commit, progress)
-        self._tidy()
+        keep_up(self._store, self._catalog, self.name, self.root)
         return report
 
     def drop_index(self, *indexes: Index) -> None:
@@ -297,7 +292,7 @@ class Table:
         """Rewrites the index with one row for each file version that is there: refresh() does so by itself once it is worth it."""
         self._refuse_moved()
         if (snapshot := self._snapshot()) is not None:
-            self._store.compact(self._order(snapshot))
+            self._store.compact(order_of(snapshot, self._catalog.knowledge.kinds))
 
     def vacuum(self, hours: int = KEPT_HOURS, dry_run: bool = False) -> list[str]:
         """Deletes files of the index that no version of the last hours needs, and what writers that were killed have left; their names.
@@ -402,40 +397,6 @@ class Table:
     def _snapshot(self) -> Snapshot | None:
         self._store.look_again()
         return self._store.snapshot()
-
-    def _tidy(self) -> None:
-        """Drops the rows of files that are gone or changed, or were told in several commits, once they are half as many as the others.
-
-        Rows that were added a few at a time are put together: each query of a new session opens all files of the index.
-        """
-        snapshot = self._store.snapshot()
-        if snapshot is None:
-            return
-        has_dead = snapshot.rows > 1.5 * int(snapshot.listed.sum()) + _FEW_ROWS
-        if has_dead or snapshot.has_small_parts(_MOST_PARTS):
-            try:
-                if has_dead:
-                    self._store.compact(self._order(snapshot))
-                else:
-                    self._store.put_together()
-                self._catalog.not_compacted.discard(self.root)
-            except NotDeletedError as error:
-                warnings.warn(f"the index of {self.name} is up to date; {error}", DataSkipWarning, stacklevel=3)
-            except StoreError as error:  # all was committed before, and who asked for that is not told that it failed
-                if self.root not in self._catalog.not_compacted:  # told once: where memory lacks, each refresh would
-                    self._catalog.not_compacted.add(self.root)
-                    message = f"the index of {self.name} is up to date, but was not compacted, which each refresh() tries again: {error}"
-                    warnings.warn(message, DataSkipWarning, stacklevel=3)
-
-    def _order(self, snapshot: Snapshot) -> Order | None:
-        """By which field rows are sorted: the smallest value of the first index whose records tell it."""
-        for column, definition in snapshot.definitions.items():
-            index = usable(definition, self._catalog.knowledge.kinds)
-            ends = index.extents[0] if isinstance(index, Index) and index.extents else None
-            type_ = field_type(pa.schema([snapshot.fields[column]]), column, ends[0]) if ends else None
-            if ends and type_ is not None and has_ends(type_) and not pa.types.is_boolean(type_):
-                return column, ends[0]
-        return None
 
 
 def _seen(store: Places, believed: float = 0.0) -> Snapshot | None:

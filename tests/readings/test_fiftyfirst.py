@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 import data_skip.table as table_module
-from data_skip import DataSkipError, DataSkipWarning, MetricDistance, MinMax, Prefix, Table, ValueList, versioned
+from data_skip import DataSkipError, DataSkipWarning, MetricDistance, MinMax, Prefix, Table, ValueList, upkeep, versioned
 from data_skip.building import indexing, recent
 from data_skip.store import DeltaStore, FileKey, StoreError, ages, delta, vacuuming
 from data_skip.store.layout import keys_of
@@ -295,7 +295,7 @@ def test_old_files_that_may_not_be_deleted(lake: Lake, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(DeltaStore, "_delete", refused)
     monkeypatch.setattr(vacuuming, "_SWEPT_HOURS", 0)
-    monkeypatch.setattr(table_module, "_MOST_PARTS", 1)
+    monkeypatch.setattr(upkeep, "_MOST_PARTS", 1)
     lake.file("a.parquet", {"x": [1]})
     table = lake.index(MinMax("x"))
     lake.file("b.parquet", {"x": [2]})
@@ -363,7 +363,7 @@ def test_who_asked_for_a_refresh_is_not_told_that_a_compaction_failed(lake: Lake
         raise CommitFailedError("another was faster")
 
     monkeypatch.setattr(delta, "transact", refused)
-    monkeypatch.setattr(table_module, "_MOST_PARTS", 1)
+    monkeypatch.setattr(upkeep, "_MOST_PARTS", 1)
     with pytest.warns(DataSkipWarning, match="is up to date, but was not compacted"):
         assert table.refresh().files_collected == 1
     assert rows(table) == [1, 2]

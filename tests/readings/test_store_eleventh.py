@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from data_skip import MinMax, Skipping, ValueList, table
+from data_skip import MinMax, Skipping, ValueList, upkeep
 from data_skip.building import one_pass
 from tests.support import Lake, settings_of
 
@@ -68,7 +68,7 @@ def test_a_folder_whose_name_no_table_can_have(lake: Lake, skipping: Skipping, w
 
 def test_an_index_of_many_small_files_is_put_together(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each refresh that finds a new file adds one to the index: a new session opened them all, a thousand in a third of a second."""
-    monkeypatch.setattr(table, "_MOST_PARTS", 3, raising=False)
+    monkeypatch.setattr(upkeep, "_MOST_PARTS", 3)
     lake.file("0.parquet", {"x": [0]})
     indexed = lake.index(MinMax("x"))
     for i in range(1, 6):

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from data_skip import MinMax, ValueList, table
+from data_skip import MinMax, ValueList, upkeep
 from data_skip.building import recent
 from data_skip.clause import Field
 from data_skip.planning.deadline import Deadline
@@ -141,7 +141,7 @@ def test_a_footer_that_tells_of_other_rows_than_there_are(store: DeltaStore, mon
 
 def test_an_index_that_takes_many_large_files_is_not_rewritten_for_them(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """deltalake makes several of what takes more than a hundred megabytes: one of ten gigabytes was rewritten by each refresh."""
-    monkeypatch.setattr(table, "_MOST_PARTS", 3)
+    monkeypatch.setattr(upkeep, "_MOST_PARTS", 3)
     for i in range(6):
         lake.file(f"{i}.parquet", {"x": [i], "y": [f"{i}"]})
     indexed = lake.index(MinMax("x"), ValueList("y"))
@@ -151,7 +151,7 @@ def test_an_index_that_takes_many_large_files_is_not_rewritten_for_them(lake: La
         assert indexed.refresh().files_collected
     assert [step.action for step in indexed.history()][-4:] == ["added"] * 4
     monkeypatch.undo()
-    monkeypatch.setattr(table, "_MOST_PARTS", 3)
+    monkeypatch.setattr(upkeep, "_MOST_PARTS", 3)
     lake.file("11.parquet", {"x": [11], "y": ["11"]})
     indexed.refresh()
     assert [step.action for step in indexed.history()][-2:] == ["added", "compacted"]
