@@ -261,7 +261,7 @@ class DeltaStore(DeltaVacuum):
         """Puts the rows of small files of the index into larger ones, which takes as long as they are large; as `compact` for what is old.
 
         All rows stay, also those of files that are gone. First they are there twice, which changes nothing of what they say: the one commit
-        of deltalake's `optimize` is not for sure on the version that was read.
+        of deltalake's `optimize` is not for sure on the version that was read. Of very many, the next one puts the others together.
         """
         twice: list[tuple[Collection[str], frozenset[str]]] = []
         self._retried(lambda commit: self._write_again(commit, twice))
