@@ -57,10 +57,11 @@ from data_skip.store.layout import (
 from data_skip.store.left_behind import added_by
 from data_skip.store.new_parts import NewPart, added, refuse_lost, rows_in_group
 from data_skip.store.object_place import ELSEWHERE
+from data_skip.store.records import MOST_ROWS
 from data_skip.store.rewriting import Order, rewritten, rows_again
 from data_skip.store.snapshot import Snapshot
 from data_skip.store.vacuuming import DeltaVacuum
-from data_skip.store.writing import UNDELETED, UNWRITTEN, transact
+from data_skip.store.writing import UNDELETED, UNWRITTEN, Written, transact
 
 RowsOn = Callable[[Snapshot | None], pa.Table | list[NewPart] | None]
 _TRIED = b"data-skip doctor"
@@ -147,6 +148,11 @@ class DeltaStore(DeltaVacuum):
             return
         if (new := rows_on(snapshot) if new is None or snapshot.version else new) is None:
             return
+        if (rows_then := snapshot.rows + (sum(part.rows for part in new) if isinstance(new, list) else len(new))) > MOST_ROWS:
+            raise StoreError(
+                f"the index at {self.location} would have {rows_then:,} rows, at most {MOST_ROWS:,} are read; nothing was written;"
+                " compact() drops those of files that are gone"
+            )
         if isinstance(new, list):
             self._commit_parts(snapshot, new, commit)
             return
@@ -255,7 +261,7 @@ class DeltaStore(DeltaVacuum):
         """Puts the rows of small files of the index into larger ones, which takes as long as they are large; as `compact` for what is old.
 
         All rows stay, also those of files that are gone. First they are there twice, which changes nothing of what they say: the one commit
-        of deltalake's `optimize` is not for sure on the version that was read.
+        of deltalake's `optimize` is not for sure on the version that was read. Of very many, the next one puts the others together.
         """
         twice: list[tuple[Collection[str], frozenset[str]]] = []
         self._retried(lambda commit: self._write_again(commit, twice))
@@ -270,8 +276,8 @@ class DeltaStore(DeltaVacuum):
             return
         if snapshot.has_rows_of_others:  # of which is told file by file
             self._rewrite(set(), None, commit)
-        elif len(small := snapshot.small_parts()) > 1:
-            self._write(snapshot, rows_again(snapshot, small), commit, mode="append", schema_mode="merge")
+        elif len(small := snapshot.parts_to_join()) > 1:
+            self._write(snapshot, rows_again(snapshot, small), commit, small, mode="append", schema_mode="merge")
             twice.append((small, frozenset(added_by(self._log(snapshot.version + 1, MOST_COMMIT)))))
 
     def _remove(self, before: Collection[str], now: frozenset[str], commit: Commit) -> None:
@@ -283,17 +289,27 @@ class DeltaStore(DeltaVacuum):
         if gone := [RemoveAction(name, True, moment) for name in before if name in snapshot.parts]:
             self._write_version(snapshot, commit, lambda target: transact(target, gone, commit))
 
-    def _write(self, snapshot: Snapshot, rows: pa.Table | pa.RecordBatchReader, commit: Commit, **mode: Any) -> None:
-        """Commits the next version after a snapshot; fails where there is any newer one. rows: with `_of_table`."""
-        if isinstance(rows, pa.Table):
-            at_hand, how = rows, _written(rows_in_group(len(rows), rows.nbytes))
-        else:
-            at_hand, how = rows.schema.empty_table(), _written(rows_in_group(*snapshot.rows_and_bytes))
+    def _write(
+        self,
+        snapshot: Snapshot,
+        rows: pa.Table | pa.RecordBatchReader,
+        commit: Commit,
+        parts: Collection[str] | None = None,
+        **mode: Any,
+    ) -> None:
+        """Commits the next version after a snapshot; fails where there is any newer one.
+
+        rows: with `_of_table`. parts: of a RecordBatchReader, the files in which they are; None: all of the snapshot.
+        """
+        at_hand = isinstance(rows, pa.Table)
+        size = (len(rows), rows.nbytes) if at_hand else snapshot.rows_and_bytes(parts, rows.schema.names)
+        how = _written(rows_in_group(*size))
+        written = Written(rows)
 
         def write(target: DeltaTable) -> None:
-            write_deltalake(target, rows, commit_properties=commit.properties, writer_properties=how, **mode)
+            write_deltalake(target, written.rows, commit_properties=commit.properties, writer_properties=how, **mode)
 
-        self._write_version(snapshot, commit, write, at_hand)
+        self._write_version(snapshot, commit, write, written)
         fields = declared(rows.schema)
         if mode["mode"] == "overwrite" or not fields.keys() <= snapshot.fields.keys():  # then it tells all definitions
             self._check_off(snapshot.version + 1, _declared_bytes({**snapshot.fields, **fields}.values()))

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from data_skip.store.guard import LOG, MOST_COMMIT, is_part, refuse_links
+from data_skip.store.versions import KEYS, Tally, added_up, tally_of
 
 _UNFINISHED = re.compile(r"([^#]+\.(parquet|json)|_last_checkpoint)#[0-9]+")  # what deltalake writes, while it does
 _CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.parquet")
@@ -78,11 +79,12 @@ def delete_empty_checkpoints(location: str) -> None:
                 os.unlink(entry.path)
 
 
-def take_back(location: str, commit: str, version: int, new_parts: Iterable[str], rows: pa.Table) -> None:
+def take_back(location: str, commit: str, version: int, new_parts: Iterable[str], tally: Tally) -> None:
     """Deletes what a writer has left at a place where its index is no longer: its commit, unless others have built on it, and its parts.
 
     commit, version: the name and the number of what was committed, perhaps. new_parts: those that have come since, perhaps by another who
-    makes an index there, or puts one back; where no log tells whose they are, those of them are deleted that hold these rows and no others.
+    makes an index there, or puts one back; where no log tells whose they are, they are deleted if they hold what was written and no more.
+    tally: of that. Without a log no index would be made there any more: nobody knows whose files lie there.
     """
     log, name = f"{location}/{LOG}", f"{version:020}.json"
     with suppress(FileNotFoundError, NotADirectoryError):
@@ -94,7 +96,9 @@ def take_back(location: str, commit: str, version: int, new_parts: Iterable[str]
             os.unlink(f"{log}/{name}")
             parts = [path for path in added_by(content) if is_part(path)]
         else:
-            parts = [] if versions else [part for part in new_parts if _holds(f"{location}/{part}", rows)]
+            parts = [] if versions else [*new_parts]
+            if parts and _tally(location, parts) != tally:
+                return
         for part in parts:
             os.unlink(f"{location}/{part}")
     folder = log
@@ -120,11 +124,9 @@ def _content(path: str) -> bytes:
         return file.read(MOST_COMMIT)
 
 
-def _holds(part: str, rows: pa.Table) -> bool:
-    """Whether a file holds these rows and no others."""
+def _tally(location: str, parts: Iterable[str]) -> Tally | None:
+    """That of all rows in some files; None where they are none with rows of an index."""
     try:
-        if pq.read_metadata(part).num_rows != len(rows):
-            return False
-        return bool(pq.read_table(part, columns=rows.column_names, partitioning=None).cast(rows.schema).equals(rows))
-    except (OSError, ValueError, pa.ArrowException):
-        return False
+        return added_up(tally_of(pq.read_table(f"{location}/{part}", columns=[*KEYS], partitioning=None)) for part in parts)
+    except (OSError, ValueError, KeyError, pa.ArrowException):
+        return None

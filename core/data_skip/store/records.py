@@ -30,6 +30,8 @@ from data_skip.store.versions import Places
 MOST_ROWS = 1 << 27  # the JVM takes twice as many file versions
 MANY_ROWS = 1 << 17  # which are put where they stay while they are read, and not read into memory before
 _MOST_COMPANIONS = 100
+_READ_AHEAD, _MOST_AHEAD = 1 << 28, 4  # bytes of row groups that are read before they are asked for, and how many
+_FEW_BYTES = 1 << 10  # of a row: of those that take no more, a row group has as many as it may have
 Read = TypeVar("Read")
 
 
@@ -56,6 +58,7 @@ class StoredRecords:
         self._records: dict[str, pa.StructArray] = {}
         self._begun: dict[str, _Begun] = {}
         self._sizes: dict[str, int] = {}  # of records, in bytes
+        self._group_sizes: dict[tuple[str, int, tuple[str, ...]], int] = {}  # of row groups, by file, number and columns
         self._rows_in_groups: Rows | None = None
         self._asking = threading.Lock()
         self._asked: dict[tuple[str, ...], Asked[Any]] = {}  # by columns, what others may wait for as well
@@ -252,6 +255,30 @@ class StoredRecords:
             read += len(batch)
             yield batch
         refuse_count(read, count)
+
+    def _rows_by_group(self, files: Iterable[ds.ParquetFileFragment]) -> Iterator[pa.RecordBatch]:
+        """As `_rows_in_batches`, all columns of the rows of some files: no more than a row group of these need fit into memory."""
+        groups = [group for file in files for group in file.split_by_row_group()]
+        largest = max((self._bytes_of_group(group, self._dataset.schema.names) for group in groups), default=0)
+        refuse_parts(self.location, [group.path for group in groups])
+        at_once = min(max(_READ_AHEAD // max(1, largest), 1), _MOST_AHEAD)
+        count, read = sum(group.row_groups[0].num_rows for group in groups), 0
+        for batch in of_files(self._dataset, groups).to_batches(batch_readahead=at_once, fragment_readahead=at_once):
+            read += len(batch)
+            yield batch
+        refuse_count(read, count)
+
+    def _bytes_of_group(self, group: ds.ParquetFileFragment, columns: Sequence[str]) -> int:
+        """How many bytes some columns of a fragment of one row group take in memory at most; by its footer alone where that is little."""
+        (number,) = group.row_groups
+        key = group.path, number.id, tuple(columns)
+        if key not in self._group_sizes:
+            few = number.num_rows * _FEW_BYTES
+            try:
+                self._group_sizes[key] = refuse_large(group.open, columns, most_bytes(), group.metadata, [number.id], few)
+            except ValueError as error:
+                raise ValueError(f"{group.path} {error}") from error
+        return self._group_sizes[key]
 
     def _refuse_large(self, dataset: ds.FileSystemDataset, columns: list[str]) -> int:
         """How many rows there are."""

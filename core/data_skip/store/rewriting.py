@@ -42,10 +42,15 @@ def rewritten(
 
 
 def rows_again(snapshot: Snapshot, parts: Collection[str]) -> pa.RecordBatchReader:
-    """The rows of some files as they are."""
-    schema = pa.schema([snapshot.fields.get(field.name, field).with_type(field.type) for field in snapshot.schema])
-    batches = (batch.cast(schema) for batch in ahead(snapshot.rows_of(parts)))
-    return pa.RecordBatchReader.from_batches(schema, batches)
+    """The rows of some files as they are. All say of which table they are, as those of earlier versions of data-skip do not."""
+    others = [field for field in snapshot.schema if field.name != OF_TABLE.name]
+    schema = pa.schema([*(snapshot.fields.get(field.name, field).with_type(field.type) for field in others), OF_TABLE])
+
+    def said(batch: pa.RecordBatch) -> pa.RecordBatch:
+        of_table = pa.array(np.full(len(batch), snapshot.number), OF_TABLE.type)
+        return pa.RecordBatch.from_arrays([*(batch[field.name] for field in others), of_table], schema.names).cast(schema)
+
+    return pa.RecordBatchReader.from_batches(schema, map(said, ahead(snapshot.rows_of(parts))))
 
 
 def ahead(items: Iterator[Item]) -> Iterator[Item]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import accumulate
 from urllib.parse import unquote
 
 import numpy as np
@@ -126,22 +127,31 @@ class Snapshot(StoredRecords):
         """The files that take less than half of what deltalake puts into one: where there is more, others stay as many."""
         return [file.path for file in self._dataset.get_fragments() if not has_bytes(file.metadata, _A_PART // 2)]
 
+    def parts_to_join(self) -> list[str]:
+        """Small files, the smallest first, the rows of which may be there twice for a while: of many, half as many as there are."""
+        most = min(max(self.rows // 2, MANY_ROWS), MOST_ROWS - self.rows)
+        small = set(self.small_parts())
+        rows = sorted((file.metadata.num_rows, file.path) for file in self._dataset.get_fragments() if file.path in small)
+        return [path for (_, path), total in zip(rows, accumulate(count for count, _ in rows), strict=True) if total <= most]
+
     def rows_of(self, parts: Collection[str]) -> Iterator[pa.RecordBatch]:
         """All that some files say, some rows at a time. An error of Arrow where they cannot be read any more."""
-        files = [file for file in self._dataset.get_fragments() if file.path in parts]
-        yield from self._rows_in_batches(of_files(self._dataset, files), self._dataset.schema.names)
+        yield from self._rows_by_group(file for file in self._dataset.get_fragments() if file.path in parts)
 
     @property
     def has_rows_of_others(self) -> bool:
         """Whether its log names files that were written for another table: see _own."""
         return len(self._dataset.files) < len(self.parts)
 
-    @property
-    def rows_and_bytes(self) -> tuple[int, int]:
-        """How many rows its files have, and how many bytes these take as Parquet has them before it compresses them."""
-        files = [file.metadata for file in self._dataset.get_fragments()]
-        sizes = (file.row_group(group).total_byte_size for file in files for group in range(file.num_row_groups))
-        return self.rows, sum(sizes)
+    def rows_and_bytes(self, parts: Collection[str] | None, columns: Collection[str]) -> tuple[int, int]:
+        """How many rows some files have, and how many bytes some columns of these take in memory at most, as text that Parquet has once.
+
+        None: all files. StoreError where they cannot be read any more.
+        """
+        files = [file for file in self._dataset.get_fragments() if parts is None or file.path in parts]
+        names = [name for name in self.schema.names if name in columns]
+        sizes = (self._bytes_of_group(group, names) for file in files for group in file.split_by_row_group())
+        return sum(file.metadata.num_rows for file in files), self._reading(lambda: sum(sizes))
 
     @property
     def files(self) -> list[FileKey]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 
 Places = npt.NDArray[np.int64]
 Mixed = npt.NDArray[np.uint32]
+Tally = tuple[int, int]  # of rows: see tally_of
+NO_TALLY: Tally = (0, 0)
 KEYS_SCHEMA = pa.schema([("path", pa.string()), ("size", pa.int64()), ("modification_time", pa.int64())])
 KEYS = tuple(KEYS_SCHEMA.names)
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # by which sizes are spread over all numbers of 64 bits
@@ -138,6 +140,17 @@ def mixed_of(sizes: Places, times: Places) -> Mixed:
     mixed *= _ODD
     mixed >>= _HALF
     return mixed.astype(np.uint32)
+
+
+def tally_of(rows: pa.Table | pa.RecordBatch) -> Tally:
+    """How many rows these are, and a sum that is another one for most others."""
+    return len(rows), int(mixed_of(*(rows[name].to_numpy() for name in KEYS[1:])).sum(dtype=np.uint64))
+
+
+def added_up(tallies: Iterable[Tally]) -> Tally:
+    """That of all rows together."""
+    counts, sums = zip(NO_TALLY, *tallies, strict=True)
+    return sum(counts), sum(sums)
 
 
 def _may_be_met_again(mixed: Mixed) -> Places:

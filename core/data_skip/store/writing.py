@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,14 +14,27 @@ from pyarrow import fs
 
 from data_skip.store.commit import Commit, retried
 from data_skip.store.guard import is_part
-from data_skip.store.layout import BASE, NotDeletedError, StoreError, said
+from data_skip.store.layout import NotDeletedError, StoreError, said
 from data_skip.store.left_behind import delete_empty_checkpoints, take_back
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.snapshot import Snapshot
+from data_skip.store.versions import NO_TALLY, added_up, tally_of
 
 UNWRITTEN, UNDELETED = "cannot be written", "keeps files of old versions, which cannot all be deleted"
-_NO_ROWS = BASE.empty_table()
+
+
+class Written:
+    """Rows, while they are written, and the tally of those that have been asked for."""
+
+    def __init__(self, rows: pa.Table | pa.RecordBatchReader) -> None:
+        self.tally = tally_of(rows) if isinstance(rows, pa.Table) else NO_TALLY
+        self.rows = rows if isinstance(rows, pa.Table) else pa.RecordBatchReader.from_batches(rows.schema, self._tallied(rows))
+
+    def _tallied(self, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        for batch in rows:
+            self.tally = added_up([self.tally, tally_of(batch)])
+            yield batch
 
 
 def transact(target: DeltaTable, actions: Sequence[Any], commit: Commit) -> None:
@@ -32,8 +45,10 @@ def transact(target: DeltaTable, actions: Sequence[Any], commit: Commit) -> None
 class DeltaWriter(DeltaReader):
     """The index at one place, and commits to it."""
 
-    def _write_version(self, snapshot: Snapshot, commit: Commit, write: Callable[[DeltaTable], None], rows: pa.Table = _NO_ROWS) -> None:
-        """Has a version written after a snapshot. rows: those in files that this writes.
+    def _write_version(
+        self, snapshot: Snapshot, commit: Commit, write: Callable[[DeltaTable], None], written: Written | None = None
+    ) -> None:
+        """Has a version written after a snapshot. written: in files that this makes; None: it makes none.
 
         deltalake tells versions by their numbers. So where the table was deleted meanwhile, and perhaps made anew, the rows say of which
         table they are, and whoever reads them in another one leaves them out (Snapshot).
@@ -46,7 +61,8 @@ class DeltaWriter(DeltaReader):
             if self._folder != folder:  # deltalake has followed the link before
                 raise StoreError(f"{self.location} was turned to another folder meanwhile; what was written, if anything, is in {folder}")
             if self._is_local and self._was_replaced(snapshot.version, before, target):
-                take_back(self.location, commit.name, snapshot.version + 1, self._parts_here() - lying, rows)
+                tally = written.tally if written else NO_TALLY
+                take_back(self.location, commit.name, snapshot.version + 1, self._parts_here() - lying - snapshot.parts, tally)
                 raise StoreError(f"the index at {self.location} was deleted meanwhile, or put back from a copy; nothing was written")
 
     def _at(self, snapshot: Snapshot) -> DeltaTable:
