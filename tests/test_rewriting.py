@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from data_skip import MinMax, Suffix, ValueList, table
+from data_skip import MinMax, Suffix, ValueList, upkeep
 from data_skip.store import DeltaStore, FileKey, StoreError, new_parts, parts, rewriting, snapshot
 from data_skip.store.records import StoredRecords
 from tests.support import Lake
@@ -166,7 +166,7 @@ def test_an_index_with_a_file_of_another_table_is_rewritten(store: DeltaStore) -
 
 
 def test_refreshes_put_small_files_together(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "_MOST_PARTS", 2)
+    monkeypatch.setattr(upkeep, "_MOST_PARTS", 2)
     for i in range(20):
         lake.file(f"{i}.parquet", {"x": [i] * 500, "s": [f"s{i}", *(f"{random()}" for _ in range(499))]})
     indexed = lake.index(MinMax("x"), ValueList("s"), Suffix("s", 2))

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from data_skip import MinMax, ValueList, table
+from data_skip import MinMax, ValueList, upkeep
 from data_skip.building import chunks, indexing
 from data_skip.store import parts, rewriting
 from tests.object_store.table import Bucket
@@ -48,7 +48,7 @@ def test_an_index_is_rewritten_some_rows_at_a_time_and_its_small_files_put_toget
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What deltalake writes from a thread of its own is read from there meanwhile."""
-    monkeypatch.setattr(table, "_MOST_PARTS", 3)
+    monkeypatch.setattr(upkeep, "_MOST_PARTS", 3)
     monkeypatch.setattr(rewriting, "_AT_ONCE", 0)
     monkeypatch.setattr(rewriting, "_SOME", 2)
     monkeypatch.setattr(parts, "LEAST_PART", 0)

@@ -176,8 +176,9 @@ class Callback:
         """Which scans of a query have an index. What a report tells of those that stay as they are is found once somebody looks at it."""
         until = perf_counter() + told["decide_seconds"] / 2
         known = {roots: _indexed(roots, catalog, until) for roots in set(map(tuple, told["roots"]))}  # a query reads some tables many times
-        left = Kept(told["kept"], self._kept)
-        self.reports.add(told["execution_id"], told["number"], lambda: _of_left(left, catalog))
+        if told["kept"]:
+            left = Kept(told["kept"], self._kept)
+            self.reports.add(told["execution_id"], told["number"], lambda: _of_left(left, catalog))
         return json.dumps([known[tuple(roots)] for roots in told["roots"]])
 
     class Java:

@@ -173,7 +173,7 @@ public final class SkippingRule extends Rule {
     json.put("execution_id", Plans.executionId(left.asking));
     json.put("number", new Long(SkippingFileIndex.nextNumber()));
     json.put("roots", left.roots);
-    String number = Kept.keep(left);
+    String number = SmallSide.running() ? "" : Kept.keep(left); // of such a side the query tells by itself
     json.put("kept", number);
     json.put("decide_seconds", new Double(UserSettings.decideSeconds(left.asking.sessionState().conf())));
     String said = null;
