@@ -57,7 +57,10 @@ def read(lake: Lake, sql: str) -> int:
 
 def test_a_side_that_is_run_first_is_told_of_once(lake: Lake) -> None:
     report = lake.query("SELECT f.k, d.day FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021")
-    assert sorted((scan.table.rpartition("/")[2], scan.files_read, scan.files_total) for scan in report.scans) == [("dim", 1, 1), ("fact", 2, 8)]
+    assert sorted((scan.table.rpartition("/")[2], scan.files_read, scan.files_total) for scan in report.scans) == [
+        ("dim", 1, 1),
+        ("fact", 2, 8),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,22 @@ def test_small_files_take_no_more_memory_than_a_row_group(store: DeltaStore, mon
     assert len(names(store)) == 1 and content(store) == before
 
 
+def test_large_records_are_put_together_some_at_a_time(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing them takes some times their memory, whatever is read at a time."""
+    for i in range(6):
+        append(store, f"{i}-", 10, [f"{i} {j}" for j in range(100)])
+    before = content(store)
+    of_one, *_ = (opened(store).rows_and_bytes([part], opened(store).schema.names)[1] for part in opened(store).parts)
+    monkeypatch.setattr(snapshot, "_TOGETHER", 3 * of_one + of_one // 2)
+    for left in (4, 2):
+        store.put_together()
+        assert len(names(store)) == left and content(store) == before
+    monkeypatch.setattr(snapshot, "_TOGETHER", 1)
+    for left in (1, 1):
+        store.put_together()
+        assert len(names(store)) == left and content(store) == before
+
+
 def test_row_groups_are_as_small_as_what_they_take_in_memory(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of lists that are the same in many files, Parquet has each text once: row groups of these took gigabytes, which nobody could read."""
     monkeypatch.setattr(new_parts, "_BYTES_OF_GROUP", 1 << 20)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import accumulate
 from urllib.parse import unquote
 
 import numpy as np
@@ -34,6 +33,7 @@ _LEAST_SHARE = 8  # of an index; where more is added to it, all is read anew
 _FEW_ROWS = 1000
 _READ_WHOLE = 1 << 28  # bytes of records: to tell which there are, of others one field is read
 _A_PART = 100 << 20  # bytes of a file at which deltalake begins the next one
+_TOGETHER = 1 << 28  # bytes of rows that are put together at a time: while it writes them, deltalake takes some three times as many
 
 
 class Snapshot(StoredRecords):
@@ -128,11 +128,22 @@ class Snapshot(StoredRecords):
         return [file.path for file in self._dataset.get_fragments() if not has_bytes(file.metadata, _A_PART // 2)]
 
     def parts_to_join(self) -> list[str]:
-        """Small files, the smallest first, the rows of which may be there twice for a while: of many, half as many as there are."""
+        """Small files, the smallest first: of very many rows, which are there twice for a while, and of large records, some of them.
+
+        StoreError where they cannot be read any more.
+        """
         most = min(max(self.rows // 2, MANY_ROWS), MOST_ROWS - self.rows)
         small = set(self.small_parts())
-        rows = sorted((file.metadata.num_rows, file.path) for file in self._dataset.get_fragments() if file.path in small)
-        return [path for (_, path), total in zip(rows, accumulate(count for count, _ in rows), strict=True) if total <= most]
+        files = sorted((file for file in self._dataset.get_fragments() if file.path in small), key=lambda file: file.metadata.num_rows)
+        chosen: list[str] = []
+        rows = size = 0
+        for file in files:
+            rows += file.metadata.num_rows
+            size += self._bytes_of(file, self.schema.names)
+            if rows > most or (len(chosen) > 1 and size > _TOGETHER):
+                break
+            chosen.append(file.path)
+        return chosen
 
     def rows_of(self, parts: Collection[str]) -> Iterator[pa.RecordBatch]:
         """All that some files say, some rows at a time. An error of Arrow where they cannot be read any more."""
@@ -150,8 +161,10 @@ class Snapshot(StoredRecords):
         """
         files = [file for file in self._dataset.get_fragments() if parts is None or file.path in parts]
         names = [name for name in self.schema.names if name in columns]
-        sizes = (self._bytes_of_group(group, names) for file in files for group in file.split_by_row_group())
-        return sum(file.metadata.num_rows for file in files), self._reading(lambda: sum(sizes))
+        return sum(file.metadata.num_rows for file in files), sum(self._bytes_of(file, names) for file in files)
+
+    def _bytes_of(self, file: ds.ParquetFileFragment, columns: Sequence[str]) -> int:
+        return self._reading(lambda: sum(self._bytes_of_group(group, columns) for group in file.split_by_row_group()))
 
     @property
     def files(self) -> list[FileKey]:
