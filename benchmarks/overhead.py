@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -85,12 +85,12 @@ def nothing_gained(spark: SparkSession, skipping: data_skip.Skipping, folder: Pa
         print(f"{title:<28} " + "  ".join(f"{number:>6.1f} ms" for number in columns), flush=True)
 
 
-def session() -> SparkSession:
-    """A quiet local session."""
+def session(settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A quiet local session, with some settings besides."""
     ensure_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    spark = builder.getOrCreate()
+    spark = builder.config(map={**(settings or {})}).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 

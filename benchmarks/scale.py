@@ -4,15 +4,17 @@
 
 Two of the files exist: an index of so many is written to a store as it would be by many refreshes, and a query is planned by the contract
 `snapshot`, which asks the file system for none of them but the one that would be read. Cold: with an index that the session has not seen;
-warm: again, with other predicates; added: the first query after a refresh of four new files. Beside it delta-rs, which opens a Delta
-table of as many files with the same statistics, and finds those that may hold the value. Memory in bytes a file, of Python and of the
-JVM's heap, beyond what they take without the table; and how much of it is the index column that the queries use: five longs a file.
+warm: again, with other predicates; added: the first query after a refresh of four new files. Beside it tables of as many files with the
+same statistics: one of Iceberg, of which Spark plans the same queries, and one of Delta, that delta-rs opens, and of which it finds the
+files that may hold the value. Memory in bytes a file, of Python and of the JVM's heap, beyond what they take without the table; and how
+much of it is the index column that the queries use: five longs a file.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import math
 import statistics
 import sys
 import tempfile
@@ -24,32 +26,40 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyspark
 from deltalake import DeltaTable
 from deltalake.transaction import AddAction, create_table_with_add_actions
 from pyspark.sql import DataFrame, SparkSession
 
 import data_skip
 from benchmarks.overhead import date_back, session
+from benchmarks.predicates import PEER_SETTINGS, PEERS
 from data_skip import MinMax, Skipping
+from data_skip.spark.janino import load
 from data_skip.store import DeltaStore, FileKey
 from data_skip.store.memory import MEMORY
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
-MOST_IN_DELTA = 1_000_000  # actions of a log that is written from here
+MOST_OF_PEERS = 1_000_000  # whose tables are written from here
 ROWS = 100  # of a file: x from 100 i
+NAME = "part-%05d-0e1f6c7a-9f1e-4c1b-8a37-3f5f1d0a%04d-c000.snappy.parquet"
 WARM = 5
 
 
 def main(sizes: list[int]) -> None:
     """Prints a line a size."""
-    spark = session()
-    skipping = data_skip.enable(spark)
-    times = f"{'cold':>8} {'warm':>8} {'added':>8} {'delta-rs cold':>14} {'warm':>8}"
-    print(f"{'files':>10} {times}   bytes a file: Python (of it the column), JVM")
-    measure(spark, skipping, 1_000)  # warms up
-    for files in sizes:
-        print(measure(spark, skipping, files), flush=True)
-    spark.stop()
+    with tempfile.TemporaryDirectory() as warehouse:
+        has_iceberg = pyspark.__version__.startswith("4.0.")  # of which its jar is
+        of_iceberg = {key: value for key, value in PEER_SETTINGS.items() if key.startswith("spark.sql.catalog.iceberg")}
+        jars = {"spark.jars.packages": PEERS["Iceberg"], "spark.sql.catalog.iceberg.warehouse": warehouse}
+        spark = session({**of_iceberg, **jars} if has_iceberg else None)
+        skipping = data_skip.enable(spark)
+        times = f"{'cold':>8} {'warm':>8} {'added':>8} {'Iceberg cold':>14} {'warm':>8} {'delta-rs cold':>14} {'warm':>8}"
+        print(f"{'files':>10} {times}   bytes a file: Python (of it the column), JVM")
+        measure(spark, skipping, 1_000)  # warms up
+        for files in sizes:
+            print(measure(spark, skipping, files), flush=True)
+        spark.stop()
 
 
 def measure(spark: SparkSession, skipping: Skipping, files: int) -> str:
@@ -68,14 +78,55 @@ def measure(spark: SparkSession, skipping: Skipping, files: int) -> str:
         writer = DeltaStore(skipping.table(f"{folder}/t")._store.uri)  # of another session
         added = statistics.median(after_a_refresh(writer, files, i, frame) for i in range(WARM))
         line = f"{files:>10,} {cold:>6.2f} s {warm:>6.3f} s {added:>6.3f} s"
-        if files > MOST_IN_DELTA:
-            return f"{line} {'':>23}   {bytes_a_file}"
-        write_delta(Path(folder) / "delta", files)
-        start = time.perf_counter()
-        table = DeltaTable(f"{folder}/delta")
-        delta_cold = time.perf_counter() - start + seconds(lambda: chosen(table, 50 * files))
-        delta = statistics.median(seconds(lambda: chosen(table, 50 * files)) for _ in range(3))
-    return f"{line} {delta_cold:>12.2f} s {delta:>6.3f} s   {bytes_a_file}"
+        if files > MOST_OF_PEERS:
+            return f"{line} {'':>47}   {bytes_a_file}"
+        peers = " ".join(
+            f"{cold:>12.2f} s {warm:>6.3f} s" for cold, warm in (iceberg(spark, skipping, files), delta(Path(folder) / "delta", files))
+        )
+    return f"{line} {peers}   {bytes_a_file}"
+
+
+def iceberg(spark: SparkSession, skipping: Skipping, files: int) -> tuple[float, float]:
+    """What Spark's first query of an Iceberg table takes to be planned, and others; NaN where there is no Iceberg."""
+    if not spark.conf.get("spark.sql.catalog.iceberg", ""):
+        return math.nan, math.nan
+    spark.sql(f"CREATE TABLE iceberg.db.t{files} (x BIGINT) USING iceberg")
+    jvm: Any = spark._jvm
+    table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, f"iceberg.db.t{files}")
+    gateway: Any = spark.sparkContext._gateway
+    (append,) = (
+        method
+        for method in load(gateway, "benchmarks", ("IcebergFiles.java",), table.getClass()).getMethods()
+        if method.getName() == "append"
+    )
+    arguments = gateway.new_array(jvm.Object, 4)
+    arguments[0], arguments[1], arguments[2], arguments[3] = table, files, ROWS, NAME
+    append.invoke(None, arguments)
+    spark.sql(f"REFRESH TABLE iceberg.db.t{files}")
+    with skipping.disabled():
+        cold, *warm = (
+            seconds(lambda i=i: planned_by_iceberg(spark.table(f"iceberg.db.t{files}").where(f"x = {50 * files + 7 * i}")))
+            for i in range(4)
+        )
+    spark.sql(f"DROP TABLE iceberg.db.t{files}")
+    return cold, statistics.median(warm)
+
+
+def planned_by_iceberg(frame: Any) -> None:
+    """As `planned`."""
+    plan = frame._jdf.queryExecution().executedPlan()
+    while not plan.nodeName().startswith("BatchScan"):
+        plan = plan.children().head()
+    assert plan.inputPartitions().size() == 1, plan
+
+
+def delta(folder: Path, files: int) -> tuple[float, float]:
+    """What delta-rs takes to open a Delta table and to find its files, and to find others."""
+    write_delta(folder, files)
+    start = time.perf_counter()
+    table = DeltaTable(str(folder))
+    cold = time.perf_counter() - start + seconds(lambda: chosen(table, 50 * files))
+    return cold, statistics.median(seconds(lambda: chosen(table, 50 * files)) for _ in range(3))
 
 
 def after_a_refresh(writer: DeltaStore, files: int, number: int, frame: DataFrame) -> float:
@@ -138,7 +189,7 @@ def records_of(type_: pa.StructType, low: Any) -> pa.StructArray:
 
 def name(i: int) -> str:
     """Of a file, as Spark's writers make them."""
-    return f"part-{i:05}-0e1f6c7a-9f1e-4c1b-8a37-3f5f1d0a{i % 10_000:04}-c000.snappy.parquet"
+    return NAME % (i, i % 10_000)
 
 
 def write_delta(folder: Path, files: int) -> None:
