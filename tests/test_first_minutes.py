@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import deltalake
 import pyarrow as pa
@@ -239,3 +241,58 @@ def test_many_indexes_that_do_not_serve_a_predicate(places: Lake) -> None:
     places.index(*(Suffix("city", 1 + i) for i in range(7)))
     report = places.check("city LIKE '%c%'", read={"0.parquet", "1.parquet", "2.parquet"})
     assert re.search(r"no filter of (Suffix\(city, length=\d\), ){3}Suffix\(city, length=\d\) and 3 others serves it", str(report))
+
+
+def test_an_index_that_means_something_else_by_now_does_not_stop_the_others(lake: Lake) -> None:
+    def row(number: int) -> dict[str, Any]:
+        return {"x": [number], "at": pa.array([datetime(2024, 1, 1, number, tzinfo=timezone.utc)], pa.timestamp("us", "UTC"))}
+
+    for i in range(2):
+        lake.file(f"{i}.parquet", row(i))
+    table = lake.index(MinMax("x"), ValueList("hour(at)"))
+    lake.file("2.parquet", row(2))
+    with settings_of(lake.spark, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
+        with pytest.warns(
+            DataSkipWarning, match=r"^ValueList\(hour\(at\)\) was collected with spark.sql.session.timeZone.* stays as it is"
+        ):
+            assert table.refresh().indexes == ["MinMax(x)"]
+        lake.check("x = 2", read=["2.parquet"])
+        lake.check("hour(at) = 9 AND x >= 0")
+    lake.check("hour(at) = 1", read=["1.parquet", "2.parquet"])
+    table.refresh()
+    lake.check("hour(at) = 1", read=["1.parquet"])
+    table.drop_index(MinMax("x"))
+    lake.file("3.parquet", row(3))
+    with settings_of(lake.spark, {"spark.sql.session.timeZone": "Asia/Tokyo"}), pytest.raises(DataSkipError, match="was collected with"):
+        table.refresh()
+
+
+def test_nothing_is_told_of_fields_that_a_query_does_not_read(lake: Lake) -> None:
+    for i in range(2):
+        lake.file(f"{i}.parquet", {"st": [{"a": i, "b": {"c": i}}]})
+    lake.index(ValueList("st.a"), ValueList("st.b.c"))
+    lake.view()
+    assert lake.query("SELECT st.a FROM t WHERE st.a = 1", read=["1.parquet"]).scans[-1].notes == []
+    assert lake.query("SELECT st.b FROM t WHERE st.b.c = 1", read=["1.parquet"]).scans[-1].notes == []
+    lake.check("st.b = named_struct('c', 1L)")
+
+
+def test_an_index_of_a_partition(lake: Lake) -> None:
+    lake.file("day=1/0.parquet", {"x": [1]})
+    with pytest.warns(DataSkipWarning, match="day=1 looks like a partition of a table"):
+        lake.skipping.table(lake.folder / "day=1").create_index(MinMax("x"))
+
+
+def test_a_sub_query_of_a_catalogs_table(lake: Lake) -> None:
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i]})
+    lake.index(MinMax("x"))
+    lake.view()
+    lake.spark.sql("CREATE TABLE visits (pay LONG, day INT) USING parquet PARTITIONED BY (day)")
+    try:
+        lake.spark.sql("INSERT INTO visits VALUES (1, 1), (2, 2)")
+        why = "it reads a catalog's table, of which the files of partitions are listed as it runs"
+        assert why in str(lake.query("SELECT * FROM t WHERE x = (SELECT max(pay) FROM visits)"))
+        assert why not in str(lake.query("SELECT * FROM t WHERE x = (SELECT max(pay) FROM visits WHERE day > 0)"))
+    finally:
+        lake.spark.sql("DROP TABLE visits")

@@ -29,6 +29,14 @@ class IndexExistsError(DataSkipError):
     """What was to be created is there already, perhaps by another writer."""
 
 
+class SameIndexError(IndexExistsError):
+    """An index that was to be created is there, written in another way: `index`."""
+
+    def __init__(self, index: Index, message: str) -> None:
+        super().__init__(message)
+        self.index = index
+
+
 class Existing:
     """The indexes of a table, by one version of its index: `definitions`, by their columns there."""
 
@@ -58,7 +66,7 @@ class Existing:
             bindings.append(bind(index, state.frame, state.scan, self._jvm))
             others = [*self.definitions.values(), *(binding.definition for binding in bindings[:-1])]
             if same := next((other for other in others if other.same_as(bindings[-1].definition)), None):
-                raise DataSkipError(f"{self._table} has {same}, which is the same as {index}")
+                raise SameIndexError(index, f"{self._table} has {same}, which is the same as {index}")
             for other in self.definitions.values():
                 if why := another_reader(other, bindings[-1].definition):
                     advice = "all indexes of a table are collected alike: drop those, or read as they did"
@@ -66,11 +74,13 @@ class Existing:
         return bindings
 
     def to_refresh(self, state: TableState) -> list[Binding]:
-        """Those that the session knows, bound to the table as it is now. DataSkipError for one that means something else by now.
+        """Those that the session knows, bound to the table as it is now. DataSkipError where all of them mean something else by now.
 
-        DataSkipWarning for one that the session does not know, or whose function is another one here, or none: the others are of use.
+        DataSkipWarning for one that the session does not know, or whose function is another one here, or none, or that means something
+        else, as an expression by another time zone: the others are of use.
         """
         bindings: list[Binding] = []
+        others: list[str] = []
         for stored in self.definitions.values():
             index = usable(stored, self._catalog.knowledge.kinds)
             if isinstance(index, str):
@@ -88,7 +98,11 @@ class Existing:
             elif calls_python(stored.bound_expressions) and not difference(stored.reader, binding.definition.reader):
                 warnings.warn(f"{index} is not used: it was {why}; drop_index() and create_index() it", DataSkipWarning, stacklevel=3)
             else:
-                raise DataSkipError(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
+                others.append(f"{index} was {why}; drop_index() and create_index() it, or read the table as then")
+        if others and not bindings:
+            raise DataSkipError(others[0])
+        for other in others:
+            warnings.warn(f"{other}; so it is not used, and stays as it is", DataSkipWarning, stacklevel=3)
         return bindings
 
     def to_drop(self, indexes: Sequence[Index]) -> list[str]:
@@ -97,7 +111,9 @@ class Existing:
         for index in indexes:
             columns = stored_columns(index, self.definitions)
             if not columns:
-                raise DataSkipError(f"{self._table} has no {index}; describe() lists what it has")
+                alike = [known for known in self.definitions.values() if (known.kind, _names(known)) == (index.kind, _names(index))]
+                advice = f"it has {alike[0]}; write it as that is" if alike else "describe() lists what it has"
+                raise DataSkipError(f"{self._table} has no {index}; {advice}")
             if len(columns) > 1:
                 several = " and ".join(str(self.definitions[column]) for column in columns)
                 raise DataSkipError(f"{self._table} has {several}; say which of them to drop")
@@ -144,6 +160,11 @@ class Existing:
         if stored_columns(index, self.definitions):
             advice = "refresh() brings it up to date, drop_index() removes it, ensure_index() makes what is missing"
             raise IndexExistsError(f"{index} exists already on {self._table}; {advice}")
+
+
+def _names(index: Index | Definition) -> list[str]:
+    """What it is of, whichever way that is written."""
+    return [sql.replace("`", "").strip().lower() for sql in index.expressions]
 
 
 def _is_of_functions(error: DataSkipError, stored: Definition) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
+from posixpath import basename
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -36,8 +39,8 @@ from data_skip.building.source import (
 from data_skip.building.stored import complete
 from data_skip.clause import Mask
 from data_skip.description import Description
-from data_skip.errors import DataSkipError
-from data_skip.existing import Existing, IndexExistsError
+from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.existing import Existing, IndexExistsError, SameIndexError
 from data_skip.files.listing import Listing
 from data_skip.index import Index
 from data_skip.pictures import by_matplotlib
@@ -198,6 +201,11 @@ class Table:
         """
         _refuse_no_number(files_per_commit)
         _refuse_none("create_index", indexes)
+        if "=" in (folder := basename(unquote(self.root))):
+            message = (
+                f"{folder} looks like a partition of a table: queries of that do not use this index; an index belongs to the table's root"
+            )
+            warnings.warn(message, DataSkipWarning, stacklevel=2)
         start = time.perf_counter()
         snapshot, state = self._snapshot(), self._state(alone=True)  # in this order: what it says of files is older than their listing
         existing = self._existing(snapshot)
@@ -221,15 +229,19 @@ class Table:
         """
         _refuse_none("ensure_index", indexes)
         created = refreshed = None
+        same: set[Index] = set()
         while True:
             existing = self._existing(self._snapshot())
-            missing = existing.missing(indexes)
+            missing = [index for index in existing.missing(indexes) if index not in same]
             if existing.definitions and refreshed is None:  # first: what cannot be refreshed is an error before another index is made
                 refreshed = self.refresh(progress, files_per_commit)
             if not missing:
                 break
             try:
                 created = self.create_index(*missing, progress=progress, files_per_commit=files_per_commit)
+            except SameIndexError as error:
+                same.add(error.index)
+                continue
             except IndexExistsError:
                 continue  # another writer was faster
             break
@@ -249,9 +261,9 @@ class Table:
         `files_per_commit`: as of `create_index`.
 
         DataSkipWarning for an index that this session does not know, as it is without its plugin, or without its function, or whose
-        Python function is another one here: that one stays as it is. DataSkipError, before anything is written, where there is no index,
-        where the table is read, or an expression understood, otherwise than when an index was created, and for files that Spark cannot
-        read. `progress`: as of `create_index`.
+        Python function is another one here, or whose expression is understood otherwise than when it was created, as by another time zone:
+        that one stays as it is. DataSkipError, before anything is written, where there is no index, where that is so of all of them, as
+        where the table is read otherwise, and for files that Spark cannot read. `progress`: as of `create_index`.
         """
         _refuse_no_number(files_per_commit)
         snapshot, state = self._snapshot(), self._state(alone=True)  # as above

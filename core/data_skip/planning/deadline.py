@@ -35,5 +35,5 @@ class Deadline:
     @property
     def note(self) -> str:
         """For people, that something was left undone; "" where nothing was."""
-        late = f"deciding took longer than {self.seconds:g} s ({SETTING}): what was not known by then keeps its files"
+        late = f"deciding was ended after {self.seconds / 2:g} s, half of {SETTING}: what was not known by then keeps its files"
         return late if self._late else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
@@ -230,8 +230,10 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
     Indexes of which no column is in the predicate are not looked at.
     """
     reading = Reading(scan.description, scan.settings)
-    columns = {column.path[0] for column in columns_of([scan.predicate])}
-    asked = {column: definition for column, definition in snapshot.definitions.items() if not columns.isdisjoint(definition.columns)}
+    paths = {column.path for column in columns_of([scan.predicate])}
+    columns = {path[0] for path in paths}
+    of_columns = ((column, definition) for column, definition in snapshot.definitions.items() if not columns.isdisjoint(definition.columns))
+    asked = {column: definition for column, definition in of_columns if _asked(definition, paths)}
     found = [bound(column, definition, reading, knowledge) for column, definition in asked.items()]
     unused = [(frozenset(one.columns), why) for one, why in zip(asked.values(), found, strict=True) if isinstance(why, str)]
     notes += [why_not for _, why_not in unused]
@@ -242,6 +244,11 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
     others = (bound(column, definition, reading, knowledge) for column, definition in snapshot.definitions.items() if column not in asked)
     decision.same_reader = bool(served) or any(isinstance(other, BoundIndex) for other in others)
     return decision
+
+
+def _asked(definition: Definition, paths: Collection[tuple[str, ...]]) -> bool:
+    """Whether one of some columns and fields is in an index, or holds one that is."""
+    return any(mine[: len(path)] == path[: len(mine)] for mine in definition.paths for path in paths)
 
 
 def bound(column: str, definition: Definition, reading: Reading, knowledge: Knowledge) -> BoundIndex | str:

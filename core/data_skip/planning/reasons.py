@@ -74,7 +74,7 @@ def why_no_file(node: Expression, clause: Clause, records: Records, fresh: Mask,
         reason = f"{turning[-1] if turning else 'it'} is not monotone, and no file holds one value only"
         return f"{reason}; a ValueList would serve it" if len(_columns([node])) == 1 else reason
     if beyond := [f"{spark.sql(call)} is monotone {held}" for call, rule in calls if rule and (held := _where(rule))]:
-        return f"values overlap everywhere, or files reach further than {' and '.join(beyond)}"
+        return f"each file may hold a match: {' and '.join(beyond)}, and files hold values of more than that, or the same ones"
     overlap = _overlap(clause, records, fresh)
     if overlap is not None and overlap >= _POOR:
         return f"values overlap everywhere (poor layout): one lies in the range of {overlap:.0%} of the files, which are not sorted by it"

@@ -134,7 +134,12 @@ class Definition:
     @cached_property
     def columns(self) -> frozenset[str]:
         """The table's columns that the expressions read, or read a field of."""
-        return frozenset(column.path[0] for column in columns_of(self.bound_expressions))
+        return frozenset(path[0] for path in self.paths)
+
+    @cached_property
+    def paths(self) -> frozenset[tuple[str, ...]]:
+        """The columns, and fields of columns, that the expressions read."""
+        return frozenset(column.path for column in columns_of(self.bound_expressions))
 
     def same_as(self, other: Definition) -> bool:
         """Whether records of one are records of the other."""

@@ -306,7 +306,7 @@ def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:
         return f"collected with {what}, the query reads {_shown(new or query['columns'])}"
     for part, unset in (("options", "(unset)"), ("session", _DEFAULT)):
         old, new = collected[part], query[part]
-        for key in sorted(old.keys() | new.keys()):
+        for key in sorted(old.keys() | new.keys(), key=lambda key: (key == ZONE_RULES, key)):  # of a zone its name says more than its rules
             if old.get(key) != new.get(key):
                 return f"collected with {key}={old.get(key, unset)!r}, the query reads with {new.get(key, unset)!r}"
     return ""

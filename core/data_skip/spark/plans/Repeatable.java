@@ -33,6 +33,7 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.DataType;
@@ -109,9 +110,14 @@ public final class Repeatable {
     return true;
   }
 
+  private static String whyNotListed(LogicalRelation scan) {
+    boolean ofCatalog = scan.relation() instanceof HadoopFsRelation && ((HadoopFsRelation) scan.relation()).location() instanceof CatalogFileIndex;
+    return ofCatalog ? "it reads a catalog's table, of which the files of partitions are listed as it runs" : "it reads another source than a fixed list of files";
+  }
+
   private static String unrepeatableAnywhere(LogicalPlan plan) {
     if (plan.isStreaming()) return "it is a stream";
-    if (plan instanceof LogicalRelation) return ScannedFiles.listed((LogicalRelation) plan) != null ? null : "it reads another source than a fixed list of files";
+    if (plan instanceof LogicalRelation) return ScannedFiles.listed((LogicalRelation) plan) != null ? null : whyNotListed((LogicalRelation) plan);
     boolean leaf = plan instanceof LocalRelation || plan instanceof Range || plan instanceof OneRowRelation || plan instanceof InMemoryRelation;
     boolean known = plan instanceof Project || plan instanceof Filter || plan instanceof Aggregate || plan instanceof Join;
     if (!leaf && !known && !(plan instanceof Union) && !(plan instanceof Distinct) && !(plan instanceof SubqueryAlias)) {
