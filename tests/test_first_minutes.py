@@ -156,11 +156,15 @@ def test_a_join_that_is_not_run_first_says_why(lake: Lake) -> None:
         ("enable", "true", " is no setting; these are: spark.data_skip.enabled, "),
     ],
 )
-def test_settings_that_cannot_be_read(lake: Lake, key: str, value: str, says: str) -> None:
+def test_settings_that_cannot_be_read(lake: Lake, caplog: pytest.LogCaptureFixture, key: str, value: str, says: str) -> None:
     lake.file("a.parquet", {"x": [1]})
     lake.index(MinMax("x"))
+    lake.view()
     with settings_of(lake.spark, {f"spark.data_skip.{key}": value}):
+        for _ in range(2):
+            lake.query("SELECT * FROM t WHERE x = 1")
         report = lake.check("x = 2", read=set())
+    assert caplog.text.count(f"spark.data_skip.{key}{says}") == 1, "it is told once a session"
     assert any(f"spark.data_skip.{key}{says}" in note for note in report.notes)
     with settings_of(lake.spark, {"spark.data_skip.storage.allow_http": "false", "spark.data_skip.join.maxSeconds": "1"}):
         assert not lake.check("x = 2", read=set()).notes

@@ -33,6 +33,7 @@ log = logging.getLogger("data_skip")
 _KEPT_SNAPSHOTS = 4
 _KEPT_CLAUSES = 100
 _CHOOSE_FILES = {key.lower() for key in CHOOSE_FILES}  # options are kept in any letters
+_SETTING = "spark.data_skip."  # with which a note on one that cannot be read begins: see UserSettings.java
 _MOST_COLUMNS = 100  # that are told with each query
 
 
@@ -138,6 +139,9 @@ class Callback:
         for error in set(errors) - self._logged:
             self._logged.add(error)
             log.warning("data-skip keeps the files of %s that it is unsure of: %s", table, error)
+        for mistyped in {note for note in listing.scan.description["notes"] if note.startswith(_SETTING)} - self._logged:
+            self._logged.add(mistyped)
+            log.warning("%s", mistyped)
         report = later(decided, catalog.knowledge, not_run)
         for verdict in judgement.verdicts:
             if verdict.snapshot not in self._told_of:
