@@ -24,7 +24,7 @@ SOURCES = tuple(
     for room, names in (
         ("trees", "PythonResults"),
         ("", "Connection Kept UserSettings Meddling Plans"),
-        ("plans", "SameColumns ScannedFiles SideCost Alike Repeatable PoolThreads TimeLimit SmallSide"),
+        ("plans", "SameColumns ScannedFiles SideCost Alike Repeatable PoolThreads TimeLimit SessionWindows SmallSide"),
         ("values", "Doubtful"),
         ("trees", "Code TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm"),

@@ -22,6 +22,8 @@ import org.apache.spark.sql.catalyst.expressions.MapEntries;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NamedLambdaVariable;
 import org.apache.spark.sql.catalyst.expressions.PosExplode;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
+import org.apache.spark.sql.catalyst.expressions.UserDefinedGenerator;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -32,6 +34,15 @@ import org.apache.spark.sql.types.MapType;
 /** What a predicate on the rows that explode, posexplode or inline gives says of the rows below: some element satisfies it. */
 public final class Generators {
   private Generators() {}
+
+  /**
+   * Whether a generator gives a row the same without others, as Spark's own do. Those of users may count their rows, and at the end give more that
+   * stand beside the last one, as Hive's: Spark calls them deterministic all the same.
+   */
+  public static boolean givesAlone(Expression generator) {
+    boolean runsOthers = generator instanceof UserDefinedGenerator || generator instanceof Unevaluable;
+    return !runsOthers && generator.getClass().getName().startsWith("org.apache.spark.sql.catalyst.expressions.");
+  }
 
   /** The predicates as one of the rows below, `exists(array, x -> ...)`; none where they say nothing of generated columns, or it is unknown. */
   public static List below(Generate generate, List predicates) {

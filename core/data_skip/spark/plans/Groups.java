@@ -10,7 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.SessionWindow$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -77,14 +76,9 @@ public final class Groups {
     List result = new ArrayList();
     for (int i = 0; i < by.size(); i++) {
       Expression key = (Expression) by.apply(i);
-      if (exact(key.dataType()) && Plans.deterministic(key) && !(plan instanceof Aggregate && isSession(key))) result.add(key);
+      if (exact(key.dataType()) && Plans.deterministic(key) && !(plan instanceof Aggregate && SessionWindows.is(key))) result.add(key);
     }
     return result;
-  }
-
-  /** Whether a key is a session: Spark makes one of those of rows that overlap, so that what is true of it need not be of each of them. */
-  private static boolean isSession(Expression key) {
-    return key instanceof NamedExpression && ((NamedExpression) key).metadata().contains(SessionWindow$.MODULE$.marker());
   }
 
   /** Whether no expression tells equal values of a type apart. */

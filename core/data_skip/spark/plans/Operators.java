@@ -27,10 +27,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
  * What an operator lets through of what is known of its rows, to the rows below, and what it adds.
  *
  * Only operators that keep, of each row below, the row with the same values or nothing: Filter, deterministic Project, Union, Sort,
- * repartitioning, the extraction of Python UDFs, and Generate, for the columns that it passes on, and for those that it generates as
- * `exists(array, x -> ...)`; aggregates and windows, for what is alike in all rows of a group; and joins, to a side of which a row that is
- * not kept would give nothing. Others (limits, ...) let nothing through. Nor does, as in Spark, one that is not deterministic: what it
- * gives a row, or a group, depends on those before. Of aggregate functions like first(x) that depends on the group alone, of which all is kept.
+ * repartitioning, the extraction of Python UDFs, and Generate, where a row gives the same without others, for the columns that it passes
+ * on, and for those that it generates as `exists(array, x -> ...)`; aggregates and windows, for what is alike in all rows of a group; and
+ * joins, to a side of which a row that is not kept would give nothing. Others (limits, ...) let nothing through. Nor does, as in Spark, one
+ * that is not deterministic: what it gives a row, or a group, depends on those before. Of aggregate functions like first(x) that depends on
+ * the group alone, of which all is kept.
  */
 public final class Operators {
   private Operators() {}
@@ -41,6 +42,7 @@ public final class Operators {
     if (!deterministic(plan.expressions(), Groups.of(plan))) pushed = PushedDown.NOTHING;
     if (plan instanceof BaseEvalPython && dependOnOthers(plan)) return PushedDown.NOTHING;
     if (plan instanceof Filter) return belowFilter(((Filter) plan).condition(), pushed);
+    if (plan instanceof Generate && !Generators.givesAlone((Expression) ((Generate) plan).generator())) return PushedDown.NOTHING;
     if (plan instanceof Generate) return pushed.and(Generators.below((Generate) plan, pushed.predicates()));
     if (plan instanceof Join) return belowJoin((Join) plan, side, pushed);
     if (plan instanceof Project || plan instanceof BaseEvalPython) return pushed.below(Plans.computed(plan));

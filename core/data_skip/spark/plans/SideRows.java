@@ -189,6 +189,7 @@ public final class SideRows {
     }
     if (keys.isEmpty()) return null;
     InternalRow row = SmallSide.extremes(session, other, inputs);
+    if (row == null) return null;
     List parts = new ArrayList();
     for (int i = 0; i < keys.size(); i++) {
       Expression key = (Expression) keys.get(i);

@@ -46,14 +46,15 @@ public final class SmallSide {
    */
   public static InternalRow[] distinct(SparkSession session, LogicalPlan plan, List expressions, boolean exact, int limit) {
     Dataset values = values(session, plan, expressions);
-    if (exact) return run(values.distinct().limit(limit), KEYS);
+    if (exact && !SessionWindows.changeIfGrouped(plan, expressions)) return run(values.distinct().limit(limit), KEYS);
     InternalRow[] rows = run(values.limit(limit), KEYS);
     if (rows.length == limit) return rows;
     return (InternalRow[]) new java.util.LinkedHashSet(java.util.Arrays.asList(rows)).toArray(new InternalRow[0]); // rows of bytes
   }
 
-  /** The smallest and the largest value of each expression over a plan's rows, side by side in one row. */
+  /** The smallest and the largest value of each expression over a plan's rows, side by side in one row; null where they may be those of others. */
   public static InternalRow extremes(SparkSession session, LogicalPlan plan, List expressions) {
+    if (SessionWindows.changeIfGrouped(plan, expressions)) return null;
     String[] ends = new String[2 * expressions.size()];
     for (int i = 0; i < expressions.size(); i++) {
       ends[2 * i] = "min(v" + i + ")";
