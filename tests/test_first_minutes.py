@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 
 import data_skip
 from data_skip import DataSkipError, DataSkipWarning, Hybrid, Index, MinMax, Skipping, Suffix, ValueList, filters
+from data_skip.cli import doctor
+from data_skip.cli.asked import Asked
 from geo_skip import GeoBox
 from log_skip import Formatted, register
 from tests.support import Lake, aged, settings_of
@@ -82,7 +84,7 @@ def test_folders_of_other_systems(lake: Lake, skipping: Skipping, system: str, s
     lake.file("0.parquet", {"x": [1]})
     (lake.folder / sign).parent.mkdir(exist_ok=True)
     (lake.folder / sign).write_text("{}")
-    with pytest.raises(DataSkipError, match=f"is a table of {system}.*give format='parquet'"):
+    with pytest.raises(DataSkipError, match=f"is a table of {system}.*Be warned: format='parquet' would read"):
         skipping.table(str(lake.folder))
 
 
@@ -90,6 +92,8 @@ def test_a_folder_of_delta(skipping: Skipping, tmp_path: Path) -> None:
     folder = tmp_path / "delta"
     deltalake.write_deltalake(str(folder), pa.table({"x": [1]}))
     aged(next(folder.glob("*.parquet")))
+    (check,) = doctor._table(skipping, str(folder), Asked())
+    assert (check.state, check.todo) == (doctor.FAILED, "as it says")  # no rights that could be mended
     with pytest.raises(DataSkipError, match="is a table of Delta"):
         skipping.table(str(folder))
     skipping.table(str(folder), format="parquet").create_index(MinMax("x"))

@@ -95,7 +95,8 @@ class Table:
             if system := jvm.table_format(name):
                 raise DataSkipError(
                     f"{name!r} is a table of {system}, which says elsewhere which of these files and rows belong to it; data-skip serves "
-                    "files as Spark's own readers read them. For that, with rows that were deleted from it, give format='parquet'"
+                    "files as Spark's own readers read them, so query it without. Be warned: format='parquet' would read its files as they"
+                    " lie, also rows that were deleted from it"
                 )
             source = as_indexed(source, snapshot)
         return cls(spark, jvm, catalog, source, root_of(spark, jvm, source, None if options else snapshot))

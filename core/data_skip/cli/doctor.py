@@ -18,7 +18,7 @@ from data_skip.cli.running import opened, skipping, spark_session
 from data_skip.cli.showing import sentence
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.session import Skipping
-from data_skip.spark.errors import is_of_workers
+from data_skip.spark.errors import SPARK_ERRORS, is_of_workers
 from data_skip.spark.java import ensure_java
 from data_skip.spark.workers import python_without_data_skip
 from data_skip.store import StoreError
@@ -172,7 +172,9 @@ def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
         table = opened(found, asked, name)
         yield Check(f"{name}: data", OK, f"{len(table.files()):,} files at {table.root}")
     except DataSkipError as error:
-        yield Check(f"{name}: data", FAILED, sentence(error), "mend the path, --format, rights or credentials (Spark's own, by --conf)")
+        by_spark = isinstance(error.__cause__, SPARK_ERRORS)
+        advice = "mend the path, --format, rights or credentials (Spark's own, by --conf)" if by_spark else "as it says"
+        yield Check(f"{name}: data", FAILED, sentence(error), advice)
         return
     store = found.catalog.store(table.root)
     try:
