@@ -184,6 +184,16 @@ def test_a_name_that_is_none(places: Lake, skipping: Skipping) -> None:
         skipping.table(places.spark.range(1))  # type: ignore[arg-type]
 
 
+def test_a_folder_of_json_that_is_read_as_parquet(lake: Lake, skipping: Skipping) -> None:
+    folder = str(lake.folder)
+    with pytest.raises(DataSkipError, match=r"there is no file that it would read: write one first, or give the folder") as caught:
+        skipping.table(folder).create_index(MinMax("x"))
+    assert "give format" not in str(caught.value)
+    lake.text("0.json", '{"x": 1}')
+    with pytest.raises(DataSkipError, match=r"0\.json is not a Parquet file .*; give format=\.\.\. if its files are not Parquet"):
+        skipping.table(folder).create_index(MinMax("x"))
+
+
 def test_a_view_with_the_name_of_its_folder(places: Lake, skipping: Skipping, monkeypatch: pytest.MonkeyPatch) -> None:
     name = places.folder.name
     places.view(name)
