@@ -56,7 +56,7 @@ def test_a_life_of_an_index(odd: Lake) -> None:
     assert run("files", table, "-w", "`x y` > 99").stdout == ""
     assert run("files", table).stdout.splitlines() == told("files", table)["files"]
     odd.file("2.parquet", {"x y": [7], "city": ["x"]})
-    assert "1 files with 1 rows collected" in run("refresh", table).stdout
+    assert "1 file with 1 row collected" in run("refresh", table).stdout
     assert told("drop", table, "-i", "Suffix(city)")["dropped"] == ["Suffix(city)"]
     assert [step["action"] for step in told("history", table)["commits"]] == ["dropped", "added", "created", "made"]
     assert told("history", table, "--last", "1")["commits"][0]["indexes"] == ["Suffix(city, length=1, limit=10000)"]

@@ -15,6 +15,7 @@ import typer
 
 from data_skip.cli.asked import OFFLINE, OUTPUT, READER, REGISTER, SESSION, Asked, pairs
 from data_skip.cli.showing import ERROR, FOUND, OK, STOPPED, USAGE, Shown, table, telling
+from data_skip.errors import counted
 
 if TYPE_CHECKING:
     from data_skip.cli.offline import LocalTable
@@ -192,7 +193,8 @@ def vacuum(
     """Deletes files of the index of a table that are out of date, or belong to commits that never came about."""
     with _perhaps_without_spark(asked, "vacuum", name) as found:
         deleted = found.vacuum(hours, dry_run)
-    said = f"{name}: {len(deleted):,} files of its index {'would be' if dry_run else 'were'} deleted"
+    gone = "would be deleted" if dry_run else "was deleted" if len(deleted) == 1 else "were deleted"
+    said = f"{name}: {counted(len(deleted), 'file', 'files')} of its index {gone}"
     shown.result({"table": name, "dry_run": dry_run, "deleted": deleted}, "\n  ".join([said, *deleted]))
 
 
@@ -207,7 +209,7 @@ def files(
     with _session(asked, "files") as found:
         opened = _opened(found, asked, name)
         read, total = _done(found, "looking", lambda: opened.files(where)), len(opened.files())
-    shown.note(f"{len(read):,} of {total:,} files would be read")
+    shown.note(f"{len(read):,} of {counted(total, 'file', 'files')} would be read")
     if read or asked.as_json:
         shown.result({"table": name, "where": where, "files_total": total, "files_read": len(read), "files": read}, "\n".join(read))
 

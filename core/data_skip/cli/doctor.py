@@ -16,7 +16,7 @@ from data_skip.building.same_code import Code, OtherCode
 from data_skip.cli.asked import Asked
 from data_skip.cli.running import opened, skipping, spark_session
 from data_skip.cli.showing import sentence
-from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.errors import DataSkipError, DataSkipWarning, counted
 from data_skip.session import Skipping
 from data_skip.spark.errors import SPARK_ERRORS, is_of_workers
 from data_skip.spark.java import ensure_java
@@ -170,7 +170,7 @@ def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
     """Whether a table can be read, and its index read and written, with the credentials that there are."""
     try:
         table = opened(found, asked, name)
-        yield Check(f"{name}: data", OK, f"{len(table.files()):,} files at {table.root}")
+        yield Check(f"{name}: data", OK, f"{counted(len(table.files()), 'file', 'files')} at {table.root}")
     except DataSkipError as error:
         by_spark = isinstance(error.__cause__, SPARK_ERRORS)
         advice = "mend the path, --format, rights or credentials (Spark's own, by --conf)" if by_spark else "as it says"
@@ -182,7 +182,7 @@ def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
     except StoreError as error:
         yield Check(f"{name}: index", FAILED, sentence(error), "docs/operations.md, `Errors of an index`")
         return
-    state = f"version {snapshot.version}, {len(snapshot.definitions)} indexes" if snapshot else "none yet"
+    state = f"version {snapshot.version}, {counted(len(snapshot.definitions), 'index', 'indexes')}" if snapshot else "none yet"
     yield Check(f"{name}: index", OK, f"{state}, at {store.location}")
     advice = "give list, read, write and delete there, or keep indexes elsewhere by --index-root"
     try:
