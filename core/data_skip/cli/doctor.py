@@ -182,8 +182,13 @@ def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
     except StoreError as error:
         yield Check(f"{name}: index", FAILED, sentence(error), "docs/operations.md, `Errors of an index`")
         return
-    state = f"version {snapshot.version}, {counted(len(snapshot.definitions), 'index', 'indexes')}" if snapshot else "none yet"
+    state, unused = "none yet", table.unused()
+    if snapshot:
+        used = f", of which this session uses {len(snapshot.definitions) - len(unused)}" if unused else ""
+        state = f"version {snapshot.version}, {counted(len(snapshot.definitions), 'index', 'indexes')}{used}"
     yield Check(f"{name}: index", OK, f"{state}, at {store.location}")
+    for why in unused:
+        yield Check(f"{name}: index", WARNING, why, "docs/not-skipping.md, `is not used`; --conf, --format, --option to read alike")
     advice = "give list, read, write and delete there, or keep indexes elsewhere by --index-root"
     try:
         store.try_rights()
