@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from data_skip.functions import versioned
 from geo_skip.geometry import Mask, parse
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Function: TypeAlias = Callable[..., pd.Series]
 Ask: TypeAlias = Callable[["_Region", Floats, Floats], Any]
 
 
@@ -75,16 +76,33 @@ def _coordinates(numbers: pd.Series) -> Floats:
     return numbers.to_numpy(np.float64, na_value=np.nan)
 
 
+def _of_three(function: Function) -> Function:
+    """The function, with an error that names it as SQL does where a query gives it another number of arguments."""
+
+    @wraps(function)
+    def asked(*arguments: pd.Series, **named: pd.Series) -> pd.Series:
+        given = len(arguments) + len(named)
+        if given != 3:
+            name = f"ST_{function.__name__.upper()}"
+            raise TypeError(f"{name} takes 3 arguments, not {given}: {name}(region, lat, lng), of a region as WKT, GeoJSON or WKB")
+        return function(*arguments, **named)
+
+    return asked
+
+
+@_of_three
 def contains(region: pd.Series, lat: pd.Series, lng: pd.Series) -> pd.Series:
     """Whether points lie inside of regions; not on their borders."""
     return _evaluate(region, lat, lng, _contains, "boolean")
 
 
+@_of_three
 def intersects(region: pd.Series, lat: pd.Series, lng: pd.Series) -> pd.Series:
     """Whether points lie inside of regions or on their borders."""
     return _evaluate(region, lat, lng, _intersects, "boolean")
 
 
+@_of_three
 def distance(region: pd.Series, lat: pd.Series, lng: pd.Series) -> pd.Series:
     """How far points are from regions, in degrees: 0 inside."""
     return _evaluate(region, lat, lng, _distance, "Float64")

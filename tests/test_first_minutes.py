@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession
 
 import data_skip
 from data_skip import DataSkipError, DataSkipWarning, Hybrid, Index, MinMax, Skipping, Suffix, ValueList, filters
+from data_skip.cli import doctor
+from data_skip.cli.asked import Asked
 from geo_skip import GeoBox
 from log_skip import Formatted, register
 from tests.support import Lake, aged, settings_of
@@ -84,7 +86,7 @@ def test_folders_of_other_systems(lake: Lake, skipping: Skipping, system: str, s
     lake.file("0.parquet", {"x": [1]})
     (lake.folder / sign).parent.mkdir(exist_ok=True)
     (lake.folder / sign).write_text("{}")
-    with pytest.raises(DataSkipError, match=f"is a table of {system}.*give format='parquet'"):
+    with pytest.raises(DataSkipError, match=f"is a table of {system}.*Be warned: format='parquet' would read"):
         skipping.table(str(lake.folder))
 
 
@@ -92,6 +94,8 @@ def test_a_folder_of_delta(skipping: Skipping, tmp_path: Path) -> None:
     folder = tmp_path / "delta"
     deltalake.write_deltalake(str(folder), pa.table({"x": [1]}))
     aged(next(folder.glob("*.parquet")))
+    (check,) = doctor._table(skipping, str(folder), Asked())
+    assert (check.state, check.todo) == (doctor.FAILED, "as it says")  # no rights that could be mended
     with pytest.raises(DataSkipError, match="is a table of Delta"):
         skipping.table(str(folder))
     skipping.table(str(folder), format="parquet").create_index(MinMax("x"))
@@ -184,6 +188,16 @@ def test_a_name_that_is_none(places: Lake, skipping: Skipping) -> None:
         skipping.table("~/no/such/folder")
     with pytest.raises(DataSkipError, match=r"by its path, or by its name in the catalog, not by DataFrame\["):
         skipping.table(places.spark.range(1))  # type: ignore[arg-type]
+
+
+def test_a_folder_of_json_that_is_read_as_parquet(lake: Lake, skipping: Skipping) -> None:
+    folder = str(lake.folder)
+    with pytest.raises(DataSkipError, match=r"there is no file that it would read: write one first, or give the folder") as caught:
+        skipping.table(folder).create_index(MinMax("x"))
+    assert "give format" not in str(caught.value)
+    lake.text("0.json", '{"x": 1}')
+    with pytest.raises(DataSkipError, match=r"0\.json is not a Parquet file .*; give format=\.\.\. if its files are not Parquet"):
+        skipping.table(folder).create_index(MinMax("x"))
 
 
 def test_a_view_with_the_name_of_its_folder(places: Lake, skipping: Skipping, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
@@ -11,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from data_skip import MinMax, Prefix, Skipping
+from data_skip import IndexReport, MinMax, Prefix, Skipping
 from data_skip.planning.report import KEPT_REPORTS, PredicateReport, QueryReport, ScanReport, human, shorten
 from tests.support import Lake
 
@@ -204,3 +205,12 @@ def test_a_long_clause_is_cut_where_it_is_shown_as_text(lake: Lake) -> None:
     (line,) = [line for line in str(scan).splitlines() if line.startswith("  clause ")]
     assert len(scan.clause) > 2_000 and len(line) < 1_020 and line.endswith("...")
     assert "x + 49" in scan.clause and "x + 49" in scan._repr_html_()
+
+
+def test_one_is_no_plural_and_the_first_files_are_named() -> None:
+    report = IndexReport("t", ["MinMax(x)"], files_collected=1, rows=1, files_lifted=1, files_unreadable=1, files_undated=1)
+    for paths in (["a.csv"], ["b.csv", "c.csv"], ["d.csv"]):
+        report.refuse(paths)
+    said = str(report)
+    assert "1 file with 1 row collected" in said and not re.search(r"\b1 (files|rows|of them were)", said)
+    assert "4 files hold malformed records" in said and "they are always read (a.csv, b.csv, c.csv, ...)" in said

@@ -122,7 +122,7 @@ def test_catalog_tables(lake: Lake) -> None:
         assert (scan.files_total, scan.files_read, scan.files_unknown) == (5, 2, 1)
         assert skipping.table("trans_db.managed").refresh().files_collected == 1
         assert lake.query("SELECT * FROM trans_db.managed WHERE x = 99").scans[0].files_read == 1
-        assert "1 files" not in str(skipping.table("trans_db.managed").describe())
+        assert "1 file," not in str(skipping.table("trans_db.managed").describe())
         spark.sql("CREATE VIEW trans_db.v AS SELECT x + 0 AS y, x FROM trans_db.managed")
         assert lake.query("SELECT * FROM trans_db.v WHERE x = 1000").scans[0].files_read == 1
         spark.sql("TRUNCATE TABLE trans_db.managed")

@@ -28,7 +28,7 @@ def test_a_rotation_in_progress(lake: Lake, ignored: str) -> None:
         table = lake.table(**CSV)
         report = table.create_index(MinMax("x"))
         assert (report.files_collected, report.files_unreadable) == (4, 1)
-        assert "1 files cannot be read" in str(report) and "3.csv.gz" in report.unreadable
+        assert "1 file cannot be read" in str(report) and "3.csv.gz" in report.unreadable
         lake.view(**CSV)
         assert lake.read_by("SELECT * FROM t WHERE x = 1") == {"1.csv.gz", "3.csv.gz"}
         _archive(lake, "3.csv.gz", 3)

@@ -8,6 +8,7 @@ from typing import Any
 
 from data_skip import html
 from data_skip.clause import Mask
+from data_skip.errors import counted
 from data_skip.index import Index
 from data_skip.planning.decide import usable
 from data_skip.planning.report import human
@@ -56,23 +57,26 @@ class Description:
 
     def __str__(self) -> str:
         if self.version is None:
-            return f"{self.table} has no index; {self.files:,} files"
+            return f"{self.table} has no index; {counted(self.files, 'file', 'files')}"
         lines = [
-            f"{self.table}: {self.files_indexed:,} of {self.files:,} files have a fresh record",
+            f"{self.table}: {self.files_indexed:,} of {counted(self.files, 'file has', 'files have')} a fresh record",
             f"  version {self.version} at {self.location}",
         ]
         for row in self.rows:
             problem = f" - {row['problem']}" if row["problem"] else ""
-            lines.append(f"  {row['index']}: {row['files']:,} files, {human(row['bytes'])}{problem}")
+            lines.append(f"  {row['index']}: {counted(row['files'], 'file', 'files')}, {human(row['bytes'])}{problem}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         if self.version is None:
-            return html.shown(html.line(html.code(self.table), f" has no index; {self.files:,} files"))
+            return html.shown(html.line(html.code(self.table), f" has no index; {counted(self.files, 'file', 'files')}"))
         rows = [(html.code(row["index"]), row["files"], human(row["bytes"]), row["problem"]) for row in self.rows]
         return html.shown(
             html.title(html.code(self.table)),
-            html.line(f"{self.files_indexed:,} of {self.files:,} files have a fresh record ", html.bar(self.files_indexed, self.files)),
+            html.line(
+                f"{self.files_indexed:,} of {counted(self.files, 'file has', 'files have')} a fresh record ",
+                html.bar(self.files_indexed, self.files),
+            ),
             html.line(f"version {self.version} at ", html.code(self.location)),
             html.table(["index", "files", "size", "problem"], rows),
         )

@@ -1,4 +1,4 @@
-"""What data-skip raises, and how text of others is shown."""
+"""What data-skip raises, and how counts and text of others are shown."""
 
 import re
 
@@ -17,3 +17,8 @@ class DataSkipWarning(UserWarning):
 def printable(text: str) -> str:
     """A text, perhaps of somebody else, as a terminal may be shown it: what is none is written as Python writes it, as `\\x1b`."""
     return _COMMANDS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def counted(count: int, one: str, several: str) -> str:
+    """A count with what is counted: counted(1, "file was", "files were") is "1 file was", of 2000 it is "2,000 files were"."""
+    return f"{count:,} {one if count == 1 else several}"

@@ -41,6 +41,15 @@ class Sample:
         """How many files the table has."""
         return self._opened[0]
 
+    def knows(self, function: str) -> bool:
+        """Whether the session that reads the table has a function of this name; no file is read."""
+        from pyspark.errors import PySparkException
+
+        try:
+            return self._opened[1].sparkSession.catalog.functionExists(function)
+        except PySparkException:  # a name that none can have
+            return False
+
     def values(self, *expressions: str) -> pa.Table:
         """The distinct values of SQL expressions in each sampled file, up to 50,000 rows: columns `file`, `v0`, `v1`, ..."""
         from pyspark.errors import PySparkException

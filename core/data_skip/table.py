@@ -46,7 +46,7 @@ from data_skip.index import Index
 from data_skip.pictures import by_matplotlib
 from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
-from data_skip.planning.decide import decide
+from data_skip.planning.decide import bound, decide
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.pictured import boxes
 from data_skip.spark.errors import SPARK_ERRORS, first_line
@@ -54,6 +54,7 @@ from data_skip.spark.jvm import Jvm, refuse_stopped, session_alone
 from data_skip.spark.settings import disabled
 from data_skip.store import Places, Snapshot, StoreError
 from data_skip.store.history import Step
+from data_skip.store.reader import Reading
 from data_skip.store.vacuuming import KEPT_HOURS
 from data_skip.store.versions import KEYS_SCHEMA
 from data_skip.upkeep import keep_up, order_of
@@ -98,7 +99,8 @@ class Table:
             if system := jvm.table_format(name):
                 raise DataSkipError(
                     f"{name!r} is a table of {system}, which says elsewhere which of these files and rows belong to it; data-skip serves "
-                    "files as Spark's own readers read them. For that, with rows that were deleted from it, give format='parquet'"
+                    "files as Spark's own readers read them, so query it without. Be warned: format='parquet' would read its files as they"
+                    " lie, also rows that were deleted from it"
                 )
             source = as_indexed(source, snapshot)
         return cls(spark, jvm, catalog, source, root_of(spark, jvm, source, None if options else snapshot))
@@ -341,6 +343,10 @@ class Table:
 
         DataSkipError for a WHERE that Spark does not understand.
         """
+        return self.dry_run(where)[0]
+
+    def dry_run(self, where: str | None = None) -> tuple[list[str], list[str]]:
+        """As `files`; and what a report would note: why indexes are not used, and what failed."""
         frame = frame_of(self._spark, self._source)
         if where is not None:
             try:
@@ -349,10 +355,20 @@ class Table:
                 raise DataSkipError(f"Spark does not understand {where!r} on {self.name}: {first_line(error)}") from error
         scans = self._jvm.scans(frame)
         if not scans:
-            return [] if self._jvm.is_empty(frame) else Listing.now(self._state().scan).paths
+            return ([] if self._jvm.is_empty(frame) else Listing.now(self._state().scan).paths), []
         listing = Listing.now(scans[0])
-        decide(listing, self._catalog.find, self._catalog.knowledge)
-        return listing.kept
+        found = decide(listing, self._catalog.find, self._catalog.knowledge).judgement
+        return listing.kept, [*dict.fromkeys([*found.notes, *found.errors])]
+
+    def unused(self) -> list[str]:
+        """Which indexes no query of this session uses that reads the table like this, and why: a sentence each.
+
+        As where an index was collected with another time zone than the session's.
+        """
+        snapshot, scan = self._snapshot(), self._state().scan
+        reading, knowledge = Reading(scan.description, scan.settings), self._catalog.knowledge
+        found = [bound(column, one, reading, knowledge) for column, one in (snapshot.definitions if snapshot else {}).items()]
+        return [why for why in found if isinstance(why, str)]
 
     def plot(self, *columns: str) -> Figure:
         """A picture of how well clustered the files are: their boxes over one or two indexed expressions, as `ScanReport.plot` has them.

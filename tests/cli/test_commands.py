@@ -17,8 +17,9 @@ from typer.testing import CliRunner, Result
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.cli import comparing, doctor
 from data_skip.cli.app import app
+from data_skip.cli.asked import Asked
 from data_skip.table import Table
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 
 def run(*arguments: str, code: int = 0, stdin: str = "") -> Result:
@@ -56,7 +57,7 @@ def test_a_life_of_an_index(odd: Lake) -> None:
     assert run("files", table, "-w", "`x y` > 99").stdout == ""
     assert run("files", table).stdout.splitlines() == told("files", table)["files"]
     odd.file("2.parquet", {"x y": [7], "city": ["x"]})
-    assert "1 files with 1 rows collected" in run("refresh", table).stdout
+    assert "1 file with 1 row collected" in run("refresh", table).stdout
     assert told("drop", table, "-i", "Suffix(city)")["dropped"] == ["Suffix(city)"]
     assert [step["action"] for step in told("history", table)["commits"]] == ["dropped", "added", "created", "made"]
     assert told("history", table, "--last", "1")["commits"][0]["indexes"] == ["Suffix(city, length=1, limit=10000)"]
@@ -291,3 +292,21 @@ def test_a_log_that_others_wrote(lake: Lake) -> None:
         step = table._store.history()[0] if text else table.history()[0]
         assert step.action in ("unknown", "made") and not step.indexes
     assert second.read_bytes() == whole
+
+
+def test_indexes_that_this_session_does_not_use(lake: Lake) -> None:
+    """Commands say why, also where nobody asks for a report."""
+    lake.file("a.parquet", {"x": [1], "s": ["2024-01-01 10:00:00"]})
+    table, parsed = str(lake.folder), "to_timestamp(s, 'yyyy-MM-dd HH:mm:ss')"
+    where = f"{parsed} > TIMESTAMP '2025-01-01 00:00:00'"
+    sql = f"SELECT x FROM t WHERE {where}"
+    lake.index(MinMax("x"), ValueList(parsed))
+    assert told("files", table, "-w", where)["notes"] == []
+    with settings_of(lake.spark, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
+        (note,) = told("files", table, "-w", where)["notes"]
+        assert f"ValueList({parsed}, limit=10000) is not used: collected with spark.sql.session.timeZone=" in note
+        assert f"note: {note}" in run("files", table, "-w", where).stderr
+        assert f"note: {note}" in run("query", sql, "--view", f"t={table}", "--repeats", "0").stderr
+        _, index, unused, _ = doctor._table(lake.skipping, table, Asked())
+        assert "2 indexes, of which this session uses 1, at" in index.found
+        assert (unused.state, unused.found) == (doctor.WARNING, note)

@@ -91,7 +91,7 @@ def test_what_ctrl_c_leaves(table: Path, moment: float | str) -> None:
     assert 2 <= known.files_indexed < 8 and len(known.rows) == 2
     command = [sys.executable, "-m", "data_skip.cli", "ensure", str(table), "-i", "MinMax(x)"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    assert f"{8 - known.files_indexed} files with" in done.stdout
+    assert f"{8 - known.files_indexed} file" in done.stdout
     assert LocalTable(str(table)).describe().files_indexed == 8
 
 

@@ -189,6 +189,12 @@ def test_a_region_that_is_none_is_an_error_that_says_so(plain: Lake) -> None:
         plain.spark.sql("SELECT ST_CONTAINS('somewhere', lat, lng) FROM t").collect()
 
 
+def test_another_number_of_arguments_is_an_error_that_says_so(plain: Lake) -> None:
+    for arguments, given in (("'POINT(1 2)', lat", 2), ("lat, lng, 10, 10", 4)):
+        with pytest.raises(PySparkException, match=rf"ST_DISTANCE takes 3 arguments, not {given}: ST_DISTANCE\(region, lat, lng\)"):
+            plain.spark.sql(f"SELECT ST_DISTANCE({arguments}) FROM VALUES (1.0D, 2.0D) AS t(lat, lng)").collect()
+
+
 def test_anothers_function_of_the_same_name_is_not_taken_for_ours(spark: SparkSession, tmp_path: Path) -> None:
     import data_skip
 

@@ -85,6 +85,14 @@ def test_the_origin_is_chosen_from_the_data_and_stays(lake: Lake) -> None:
     assert table.describe().rows == []
 
 
+def test_a_metric_that_nobody_knows_is_refused_before_any_file_is_read(lake: Lake) -> None:
+    lake.text("a.parquet", "no Parquet")
+    for metric in ("hamming_of_nobody", "no.such.function", "1"):
+        table = lake.table(schema="name string")
+        with pytest.raises(DataSkipError, match=f"no metric '{metric}', which is no .*; there are 'levenshtein', 'great_circle', and"):
+            table.create_index(MetricDistance("name", metric=metric))
+
+
 def test_an_empty_column_has_no_origin(lake: Lake) -> None:
     lake.file("a.parquet", {"name": np.array([None, None], dtype=object), "x": ["a", "b"]})
     with pytest.raises(DataSkipError, match=r"origin=|takes|is not served"):

@@ -183,7 +183,7 @@ def test_sizes_are_written_as_sparks_own(lake: Lake) -> None:
     assert any("spark.data_skip.join.maxBytes=much is no size" in note for note in scan.notes)
     scan = fact_scan(lake, "SELECT f.k FROM fact f JOIN dim d ON f.k = d.id WHERE d.year = 2021 AND f.k = 30")
     assert scan is not None and scan.files_read == 1
-    assert any("other predicates leave 1 files" in note for note in scan.notes)
+    assert any("other predicates leave 1 file with" in note for note in scan.notes)
 
 
 def test_the_report_tells_of_the_join(lake: Lake) -> None:

@@ -172,7 +172,7 @@ def test_a_table_that_cannot_be_listed_once_it_is_indexed(lake: Lake, monkeypatc
         raise DataSkipError("the files of t cannot be listed")
 
     monkeypatch.setattr(indexing, "_agree", fails)
-    with pytest.raises(DataSkipError, match=r"cannot be listed; 1 files are indexed, refresh\(\) goes on"):
+    with pytest.raises(DataSkipError, match=r"cannot be listed; 1 file is indexed, refresh\(\) goes on"):
         lake.table().create_index(MinMax("x"))
 
 

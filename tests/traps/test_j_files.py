@@ -210,6 +210,7 @@ def test_j15_j16_malformed_records_keep_their_file(lake: Lake, mode: str) -> Non
     schema = "x int, y int"
     report = lake.table(format="csv", schema=schema, options={"mode": mode}).create_index(MinMax("x"), MinMax("y"))
     assert report.files_refused == 1
+    assert "1 file holds malformed records" in str(report) and "it is always read (bad.csv)" in str(report)
     lake.view(format="csv", schema=schema, mode=mode)
     for where in ("x IS NULL", "y IS NULL", "x > 100", "y = 20", "NOT (x < 100)"):
         lake.check(where, read=["bad.csv"])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from data_skip import html
+from data_skip.errors import counted
+
+_NAMED = 3  # files of a kind, at most
 
 
 @dataclass(repr=False)
@@ -25,21 +29,28 @@ class IndexReport:
     seconds: float = 0.0
     unknown: dict[str, str] = field(default_factory=dict)  # by index, why it knows nothing of some files, which are read
     unreadable: str = ""  # Spark's words about the first of them
+    refused: list[str] = field(default_factory=list)  # the first of those refused, as `Table.files` writes them below the table's folder
     why_by_spark: str = ""  # why the first file that Spark read was not read by a task itself, where tasks read such files
+
+    def refuse(self, paths: Sequence[str]) -> None:
+        """Tells of files that hold what is always read; the first few by their names."""
+        self.files_refused += len(paths)
+        self.refused += paths[: _NAMED - len(self.refused)]
 
     @property
     def committed(self) -> str:
         """What is kept where indexing fails."""
-        return f"{self.files_collected:,} files are indexed, refresh() goes on" if self.files_collected else "nothing was written"
+        done = counted(self.files_collected, "file is", "files are")
+        return f"{done} indexed, refresh() goes on" if self.files_collected else "nothing was written"
 
     def __repr__(self) -> str:  # as a notebook shows it
         return str(self)
 
     def __str__(self) -> str:
+        collected = f"{counted(self.files_collected, 'file', 'files')} with {counted(self.rows, 'row', 'rows')} collected"
         lines = [
             f"{self.table}: {', '.join(self.indexes)}",
-            f"  {self.files_collected:,} files with {self.rows:,} rows collected in {self.seconds:.1f} s; "
-            f"{self.files_current:,} files were up to date",
+            f"  {collected} in {self.seconds:.1f} s; {counted(self.files_current, 'file was', 'files were')} up to date",
         ]
         return "\n".join(lines + [f"  {note}" for note in self._notes()])
 
@@ -62,21 +73,25 @@ class IndexReport:
         """What is not as it was asked for, or not by the shortest way, a line each."""
         notes = []
         if self.files_lifted:
-            notes.append(f"{self.files_lifted:,} of them were not read: their own footers hold what was asked for")
+            whose = "its own footer holds" if self.files_lifted == 1 else "their own footers hold"
+            notes.append(f"{counted(self.files_lifted, 'of them was', 'of them were')} not read: {whose} what was asked for")
         if self.why_by_spark and self.files_collected:
             notes.append(f"some of them were read by Spark, which takes longer: {self.why_by_spark}")
         if self.files_too_recent:
-            notes.append(f"{self.files_too_recent:,} files were written this moment or changed meanwhile: read until the next refresh()")
+            why = "written this moment or changed meanwhile: read until the next refresh()"
+            notes.append(f"{counted(self.files_too_recent, 'file was', 'files were')} {why}")
         if self.files_refused:
-            why = "hold malformed records, or lines that are read otherwise by another query: they are always read"
-            notes.append(f"{self.files_refused:,} files {why}")
+            held, always = counted(self.files_refused, "file holds", "files hold"), "it is" if self.files_refused == 1 else "they are"
+            why = f"malformed records, or lines that are read otherwise by another query: {always} always read"
+            notes.append(f"{held} {why} ({', '.join(self.refused)}{', ...' if self.files_refused > len(self.refused) else ''})")
         if self.files_unreadable:
-            notes.append(
-                f"{self.files_unreadable:,} files cannot be read, and have no record until a refresh() that can: {self.unreadable}"
-            )
+            have = "has" if self.files_unreadable == 1 else "have"
+            unread = f"{counted(self.files_unreadable, 'file', 'files')} cannot be read, and {have}"
+            notes.append(f"{unread} no record until a refresh() that can: {self.unreadable}")
         if self.files_undated:
             why = "by some indexes until a refresh() on another day: text without a date is read as a time of today"
-            notes.append(f"{self.files_undated:,} files hold times of the last day, and are unknown {why}")
+            undated, are = counted(self.files_undated, "file holds", "files hold"), "is" if self.files_undated == 1 else "are"
+            notes.append(f"{undated} times of the last day, and {are} unknown {why}")
         return notes + [f"{index} is unknown for some files, which are read: {why}" for index, why in self.unknown.items()]
 
 

@@ -144,7 +144,8 @@ def _index_some(
         said = of_files.only(here).and_of(others)
         table = rows([file for file in files.values() if file.part is None], said, bindings, report)
         all_known = now_known.changed_by(of_files.and_of(others))
-        written.append(_Written(list(files.values()), all_known, after, unchanged, as_of, bytes_of_records(table)))
+        refused = taken(keys, np.array([i for i, file in files.items() if file.refused], dtype=np.int64))["path"].to_pylist()
+        written.append(_Written(list(files.values()), all_known, after, unchanged, as_of, bytes_of_records(table), refused))
         return parts.and_of(table, new_parts, state.frame.sparkSession) if parts and new_parts else table
 
     try:
@@ -159,7 +160,7 @@ def _index_some(
     chunks.held(len(done.files), done.bytes, time.perf_counter() - start)
     report.files_unreadable += done.unchanged - len(done.files)
     report.files_too_recent += int(wanted.sum()) - done.unchanged
-    report.files_refused += sum(file.refused for file in done.files)
+    report.refuse(done.refused)
     report.files_undated += sum(file.undated for file in done.files)
     report.files_collected += len(done.files)
     report.rows += sum(file.rows for file in done.files)
@@ -180,7 +181,8 @@ def _task_parts(target: Target, bindings: Sequence[Binding], keys: pa.Table, wan
 class _Written:
     """What one commit said: what was found of files, what is known from then on of all, and how many of those read have not changed.
 
-    as_of: its own version, as of Target; None where there was nothing to say. bytes: of the records.
+    as_of: its own version, as of Target; None where there was nothing to say. bytes: of the records. refused: the paths
+    of files that are always read.
     """
 
     files: Sequence[Collected]
@@ -189,6 +191,7 @@ class _Written:
     unchanged: int
     as_of: tuple[Any, ...] | None
     bytes: int = 0
+    refused: Sequence[str] = ()
 
 
 def _agree_or_tell(target: Target, state: TableState, bindings: Sequence[Binding], report: IndexReport, wrote: bool) -> None:

@@ -137,16 +137,26 @@ def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
             reader = reader.schema(source.schema)
         return reader.load(source.name)
     except SPARK_ERRORS as error:
-        raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{_hint(source, str(error))}") from error
+        raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{_hint(spark, source, str(error))}") from error
 
 
-def _hint(source: TableSource, error: str) -> str:
+def _hint(spark: SparkSession, source: TableSource, error: str) -> str:
     """What may help where Spark cannot read a table."""
+    if "UNABLE_TO_INFER_SCHEMA" in error and _has_no_file(spark, source):
+        return "; there is no file that it would read: write one first, or give the folder in which the files lie"
     if "PATH_NOT_FOUND" in error:
         if source.name.startswith("~"):
             return "; ~ is a name like any other to Spark: give pathlib.Path(...).expanduser()"
         return "" if "/" in source.name else "; nor has the catalog a table of that name"
     return "" if source.format or _NO_FORMAT.search(error) else "; give format=... if its files are not Parquet"
+
+
+def _has_no_file(spark: SparkSession, source: TableSource) -> bool:
+    """Whether Spark finds no file in a folder, whatever the format of its files is."""
+    try:
+        return not spark.read.options(**source.options).format("text").schema(_ANY).load(source.name).inputFiles()
+    except SPARK_ERRORS:
+        return False
 
 
 def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:

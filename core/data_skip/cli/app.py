@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +15,7 @@ import typer
 
 from data_skip.cli.asked import OFFLINE, OUTPUT, READER, REGISTER, SESSION, Asked, pairs
 from data_skip.cli.showing import ERROR, FOUND, OK, STOPPED, USAGE, Shown, table, telling
+from data_skip.errors import counted
 
 if TYPE_CHECKING:
     from data_skip.cli.offline import LocalTable
@@ -192,7 +193,8 @@ def vacuum(
     """Deletes files of the index of a table that are out of date, or belong to commits that never came about."""
     with _perhaps_without_spark(asked, "vacuum", name) as found:
         deleted = found.vacuum(hours, dry_run)
-    said = f"{name}: {len(deleted):,} files of its index {'would be' if dry_run else 'were'} deleted"
+    gone = "would be deleted" if dry_run else "was deleted" if len(deleted) == 1 else "were deleted"
+    said = f"{name}: {counted(len(deleted), 'file', 'files')} of its index {gone}"
     shown.result({"table": name, "dry_run": dry_run, "deleted": deleted}, "\n  ".join([said, *deleted]))
 
 
@@ -206,10 +208,12 @@ def files(
     """Lists the files that a query with this WHERE would read, a URI each line. Nothing is read."""
     with _session(asked, "files") as found:
         opened = _opened(found, asked, name)
-        read, total = _done(found, "looking", lambda: opened.files(where)), len(opened.files())
-    shown.note(f"{len(read):,} of {total:,} files would be read")
+        (read, notes), total = _done(found, "looking", lambda: opened.dry_run(where)), len(opened.files())
+    shown.note(f"{len(read):,} of {counted(total, 'file', 'files')} would be read")
+    _noted(shown, notes)
     if read or asked.as_json:
-        shown.result({"table": name, "where": where, "files_total": total, "files_read": len(read), "files": read}, "\n".join(read))
+        counts = {"files_total": total, "files_read": len(read)}
+        shown.result({"table": name, "where": where, **counts, "files": read, "notes": notes}, "\n".join(read))
 
 
 @_command(READER, REGISTER, SESSION)
@@ -237,6 +241,8 @@ def query(
         shown.note("no scan of files with a WHERE: nothing to skip")
     elif report:
         shown.note(said)
+    else:
+        _noted(shown, [note for scan in compared.report.scans for note in [*scan.notes, *scan.errors]])
     if not compared.rows_equal:
         why = compared.failed or "the rows are not the same"
         shown.note(f"with skipping: {why} (rand(), LIMIT without an order and the like differ in any two runs)")
@@ -307,6 +313,12 @@ def _session(asked: Asked, command: str) -> Iterator[Skipping]:
 
     with skipping(asked, command) as found:
         yield found
+
+
+def _noted(shown: Shown, notes: Sequence[str]) -> None:
+    """A line for each note of a report."""
+    for note in dict.fromkeys(notes):
+        shown.note(f"note: {' '.join(note.split())}")
 
 
 def _opened(found: Skipping, asked: Asked, name: str) -> Table:

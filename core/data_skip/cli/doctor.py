@@ -16,9 +16,9 @@ from data_skip.building.same_code import Code, OtherCode
 from data_skip.cli.asked import Asked
 from data_skip.cli.running import opened, skipping, spark_session
 from data_skip.cli.showing import sentence
-from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.errors import DataSkipError, DataSkipWarning, counted
 from data_skip.session import Skipping
-from data_skip.spark.errors import is_of_workers
+from data_skip.spark.errors import SPARK_ERRORS, is_of_workers
 from data_skip.spark.java import ensure_java
 from data_skip.spark.workers import python_without_data_skip
 from data_skip.store import StoreError
@@ -170,9 +170,11 @@ def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
     """Whether a table can be read, and its index read and written, with the credentials that there are."""
     try:
         table = opened(found, asked, name)
-        yield Check(f"{name}: data", OK, f"{len(table.files()):,} files at {table.root}")
+        yield Check(f"{name}: data", OK, f"{counted(len(table.files()), 'file', 'files')} at {table.root}")
     except DataSkipError as error:
-        yield Check(f"{name}: data", FAILED, sentence(error), "mend the path, --format, rights or credentials (Spark's own, by --conf)")
+        by_spark = isinstance(error.__cause__, SPARK_ERRORS)
+        advice = "mend the path, --format, rights or credentials (Spark's own, by --conf)" if by_spark else "as it says"
+        yield Check(f"{name}: data", FAILED, sentence(error), advice)
         return
     store = found.catalog.store(table.root)
     try:
@@ -180,8 +182,13 @@ def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
     except StoreError as error:
         yield Check(f"{name}: index", FAILED, sentence(error), "docs/operations.md, `Errors of an index`")
         return
-    state = f"version {snapshot.version}, {len(snapshot.definitions)} indexes" if snapshot else "none yet"
+    state, unused = "none yet", table.unused()
+    if snapshot:
+        used = f", of which this session uses {len(snapshot.definitions) - len(unused)}" if unused else ""
+        state = f"version {snapshot.version}, {counted(len(snapshot.definitions), 'index', 'indexes')}{used}"
     yield Check(f"{name}: index", OK, f"{state}, at {store.location}")
+    for why in unused:
+        yield Check(f"{name}: index", WARNING, why, "docs/not-skipping.md, `is not used`; --conf, --format, --option to read alike")
     advice = "give list, read, write and delete there, or keep indexes elsewhere by --index-root"
     try:
         store.try_rights()

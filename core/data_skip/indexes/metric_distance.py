@@ -39,6 +39,7 @@ _EXACT = 2**52  # whole numbers below, and sums of two, are exact as doubles
 _CANDIDATES = 8
 _NUMBERS = ("int", "bigint", *FRACTIONAL)
 _MEASURED = ("string", *_NUMBERS, *(f"array<{number}>" for number in _NUMBERS))  # types of values that a metric may be of
+_BUILT_IN = {"levenshtein": 1, "great_circle": 2}  # metrics, and of how many expressions
 _RANGE = MinMax("distance")  # what a record holds of the distances
 
 
@@ -61,7 +62,7 @@ class MetricDistance(Index):
 
     def __init__(self, *expressions: str, origin: Any = None, metric: str = "levenshtein", margin: float = 0.0) -> None:
         metric = "great_circle" if metric == "haversine" else metric
-        wanted = {"levenshtein": 1, "great_circle": 2}.get(metric)
+        wanted = _BUILT_IN.get(metric)
         if not metric.replace(".", "").replace("_", "").isalnum():
             raise ValueError(f"metric is the name of a function, as 'levenshtein', not {metric!r}")
         if wanted is not None and len(expressions) != wanted:
@@ -125,8 +126,11 @@ class MetricDistance(Index):
         return _RANGE.merge(a, b)
 
     def fitted(self, sample: Sample) -> Index:
-        if self.origin is not None and self.metric in ("levenshtein", "great_circle"):
+        if self.origin is not None and self.metric in _BUILT_IN:
             return self
+        if self.metric not in _BUILT_IN and not sample.knows(self.metric):
+            advice = f"there are {', '.join(map(repr, _BUILT_IN))}, and those functions of yours that are registered before"
+            raise DataSkipError(f"{self}: no metric {self.metric!r}, which is no function of this session either; {advice}")
         points = _points(sample.values(*self.expressions), len(self.expressions))
         if not points and self.origin is None:
             raise DataSkipError(f"{self}: the sampled files hold no value to be the origin; give origin=...")

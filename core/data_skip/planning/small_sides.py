@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from data_skip.clause import Mask
+from data_skip.errors import counted
 from data_skip.expression import Column
 from data_skip.index import BoundIndex
 from data_skip.indexes.min_max import MinMax
@@ -59,7 +60,8 @@ def worth(judgement: Judgement, knowledge: Knowledge) -> Worth:
             others = [index for indexes in serving for index in indexes]
             reason = str(others[0]) if others else f"no index on {', '.join(sorted(asked['columns']))}"
         elif files < 2 or size < asked["least_saved_bytes"]:
-            reason = f"that may read {human(asked['bytes'])}, and other predicates leave {files:,} files with {human(size)}"
+            left_over = f"{counted(files, 'file', 'files')} with {human(size)}"
+            reason = f"that may read {human(asked['bytes'])}, and other predicates leave {left_over}"
         elif skipped < asked["least_saved_bytes"]:
             reason = (
                 f"that may read {human(asked['bytes'])}, and a value of {', '.join(asked['keys'])} would skip {human(skipped)} of"
