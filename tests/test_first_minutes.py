@@ -296,9 +296,11 @@ def test_nothing_is_told_of_fields_that_a_query_does_not_read(lake: Lake) -> Non
 
 
 def test_an_index_of_a_partition(lake: Lake) -> None:
-    lake.file("day=1/0.parquet", {"x": [1]})
-    with pytest.warns(DataSkipWarning, match="day=1 looks like a partition of a table"):
-        lake.skipping.table(lake.folder / "day=1").create_index(MinMax("x"))
+    lake.file("day=1/hour=2/0.parquet", {"x": [1]})
+    lake.skipping.table(lake.folder / "day=1").create_index(MinMax("x"))
+    lake.index(MinMax("x"))
+    with pytest.warns(DataSkipWarning, match="day=1/hour=2 is a partition of a table that has an index: queries of .*/table use that one"):
+        lake.skipping.table(lake.folder / "day=1" / "hour=2").create_index(MinMax("x"))
 
 
 def test_a_sub_query_of_a_catalogs_table(lake: Lake) -> None:

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
-from posixpath import basename
+from posixpath import basename, dirname
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -203,11 +203,7 @@ class Table:
         """
         _refuse_no_number(files_per_commit)
         _refuse_none("create_index", indexes)
-        if "=" in (folder := basename(unquote(self.root))):
-            message = (
-                f"{folder} looks like a partition of a table: queries of that do not use this index; an index belongs to the table's root"
-            )
-            warnings.warn(message, DataSkipWarning, stacklevel=2)
+        self._warn_of_partition()
         start = time.perf_counter()
         snapshot, state = self._snapshot(), self._state(alone=True)  # in this order: what it says of files is older than their listing
         existing = self._existing(snapshot)
@@ -394,6 +390,17 @@ class Table:
         with self._jvm.unnoticed(), disabled(self._spark):
             found = matches(frame_of(self._spark, self._source), list(reads))
         return measured(self.name, found, reads)
+
+    def _warn_of_partition(self) -> None:
+        root = self.root
+        while "=" in basename(root):
+            root = dirname(root)
+        if root != self.root and (snapshot := _seen(self._catalog.store(root))) is not None and snapshot.definitions:
+            where = unquote(root)
+            message = (
+                f"{self.name} is a partition of a table that has an index: queries of {where} use that one alone, which its refresh() keeps"
+            )
+            warnings.warn(message, DataSkipWarning, stacklevel=3)
 
     def _index(
         self,
