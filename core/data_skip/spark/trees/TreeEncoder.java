@@ -245,7 +245,7 @@ public final class TreeEncoder {
   private static Object scalar(Object element) {
     if (element == null || element instanceof String || element instanceof Number || element instanceof Boolean) return element;
     if (element instanceof Character || element instanceof UTF8String) return element.toString();
-    if (element instanceof DataType) return typeName((DataType) element);
+    if (element instanceof DataType) return hasDefaults((DataType) element) ? ((DataType) element).json() : typeName((DataType) element);
     if (element instanceof Class) return ((Class) element).getName();
     if (element instanceof Enum || element instanceof scala.Enumeration.Value) return element.toString();
     if (element instanceof byte[]) return Base64.getEncoder().encodeToString((byte[]) element);
@@ -347,6 +347,11 @@ public final class TreeEncoder {
   /** Those that are not kept as bytes, as Sedona's are, tell of what they are made: it may be times, which are of a zone. */
   private static String userDefined(String name, DataType kept) {
     return "udt " + name + (kept instanceof BinaryType ? "" : " of " + typeName(kept));
+  }
+
+  /** Whether fields have a value for what lacks them, as from_json and from_csv fill it in. */
+  private static boolean hasDefaults(DataType type) {
+    return type.json().contains("\"EXISTS_DEFAULT\":");
   }
 
   private static boolean isAmbiguous(DataType type) {

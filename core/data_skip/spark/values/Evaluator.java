@@ -90,7 +90,9 @@ public final class Evaluator {
   /** The expression with sub-expressions replaced (or, where they are to be CHECKED, in that form); null as for `bind`, or where jobs differ. */
   public Expression bound(Expression expression, IdentityHashMap replaced) {
     if (Doubtful.anywhere(expression, replaced)) return null;
-    Expression bound = Plans.unshared(replace(expression, replaced));
+    Expression raising = Undated.raising(replace(expression, replaced));
+    if (raising == null) return null;
+    Expression bound = Plans.unshared(raising);
     boolean known = bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList());
     return known && !PythonBatches.in(bound) ? bound : null;
   }
@@ -177,6 +179,7 @@ public final class Evaluator {
       Expression expression = Plans.unshared(replace(node(place), replaced));
       scala.collection.Iterator references = expression.references().iterator();
       while (references.hasNext()) if (!attributes.contains(references.next())) return null;
+      if (Undated.hidden(expression, true)) return null;
       if (!Plans.deterministic(expression) || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;
     }
     final List rows = new ArrayList();
@@ -308,7 +311,7 @@ public final class Evaluator {
   public String bisect(String function, String constant, String targets, String checked) {
     try {
       Expression bound = bind(function, targets);
-      if (bound == null || !node(constant).foldable()) return null;
+      if (bound == null || !node(constant).foldable() || Undated.hidden(node(constant), true)) return null;
       return Bisection.of(bound, bind(function, targets, checked), types(targets)[0], node(constant));
     } catch (Exception raised) {
       return null;

@@ -64,7 +64,7 @@ public final class Ranges {
       }
       this.children = (Node[]) below.toArray(new Node[0]);
       for (int i = 0; i < children.length; i++) targets.addAll(children[i].targets);
-      this.constant = targets.isEmpty() && expression.foldable();
+      this.constant = targets.isEmpty() && expression.foldable() && !Undated.hidden(expression, true);
       Expression bound = evaluator.bound(expression, targetReferences);
       this.whole = bound == null ? null : new Repeated(bound);
       if (target < 0 && (rule != null || monotone.contains(name)) && !Doubtful.here(expression)) {

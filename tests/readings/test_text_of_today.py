@@ -1,0 +1,61 @@
+"""What a reader found: text without a date is a time of the current day. A decision that was told again after midnight lost rows by it."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from data_skip import MinMax, ValueList
+from tests.support import Lake, settings_of
+
+LATER = "> TIMESTAMP'3000-01-01 00:00:00'"
+UNFOLDED = {"spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConstantFolding"}
+LEGACY = {"spark.sql.legacy.timeParserPolicy": "LEGACY"}
+
+
+@pytest.fixture
+def texts(lake: Lake) -> Lake:
+    for name, text in {"time": "12:00:00", "T": "T12:00", "odd": " -7:5", "dated": "2001-02-03 12:00:00", "none": "N/A"}.items():
+        lake.file(name, {"s": [text, None], "j": [f'{{"t": "{text}"}}', None], "day": ["01-02-03", None]})
+    lake.index(*(kind(column) for kind in (ValueList, MinMax) for column in ("s", "j", "day")))
+    lake.view()
+    return lake
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        f"try_cast(s AS timestamp) {LATER}",
+        f"coalesce(try_to_timestamp(concat(s, '')), current_timestamp()) {LATER}",
+        f"exists(array(s), x -> try_cast(x AS timestamp) {LATER})",
+        "date_format(try_cast(s AS timestamp), 'yyyy') = '3000'",
+    ],
+)
+def test_text_that_begins_with_a_time_is_not_decided(texts: Lake, where: str) -> None:
+    """All other text is: it has a date, or is none on any day."""
+    texts.check(where, read=["time", "T", "odd"])
+
+
+def test_what_reads_text_inside_is_not_asked(texts: Lake) -> None:
+    texts.check(f"from_json(j, 't timestamp').t {LATER}", read=["time", "T", "odd", "dated", "none"])
+    texts.check(f"from_json(j, 't timestamp_ntz').t {LATER.replace('TIMESTAMP', 'TIMESTAMP_NTZ')}", read=[])
+
+
+def test_years_of_two_digits(texts: Lake) -> None:
+    """Of java.text they are of the century that ends twenty years after today."""
+    texts.check("to_date(day, 'yy-MM-dd') > DATE'3000-01-01'", read=[])
+    with settings_of(texts.spark, LEGACY):
+        texts.check("to_date(day, 'yy-MM-dd') > DATE'3000-01-01'", read=["time", "T", "odd", "dated", "none"])
+        texts.check("to_date(day, 'yyyy-MM-dd') > DATE'3000-01-01'", read=[])
+
+
+@pytest.mark.parametrize("column", ["t", "timestampadd(HOUR, 1, t)", "date_trunc('DAY', t)"])
+def test_constants_that_are_left_as_they_are(lake: Lake, column: str) -> None:
+    lake.file("old", {"t": [dt.datetime(2001, 2, 3, tzinfo=dt.timezone.utc)]})
+    lake.file("new", {"t": [dt.datetime(3001, 2, 3, tzinfo=dt.timezone.utc)]})
+    lake.index(MinMax("t"))
+    lake.view()
+    with settings_of(lake.spark, UNFOLDED):
+        lake.check(f"{column} > CAST('2500-01-01 00:00:00' AS timestamp_ntz)", read=["new"])
+        lake.check(f"{column} > CAST('12:00:00' AS timestamp)", read=["old", "new"])
