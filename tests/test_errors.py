@@ -88,7 +88,7 @@ def test_tables_that_are_none(lake: Lake, tmp_path: Path) -> None:
     spark.read.parquet(str(lake.folder)).limit(1).createOrReplaceTempView("a_limit")
     for name, kwargs, message in (
         (str(tmp_path / "nowhere"), {}, "PATH_NOT_FOUND.*nowhere"),
-        (str(empty), {}, "UNABLE_TO_INFER_SCHEMA.*give format"),
+        (str(empty), {}, "UNABLE_TO_INFER_SCHEMA.*there is no file that it would read"),
         (str(words), {}, "a.txt|Parquet|give format"),
         ("no_such_table", {}, "cannot be read"),
         ("a_view", {}, "no table of files"),
