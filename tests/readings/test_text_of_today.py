@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import pytest
 
+import data_skip
 from data_skip import MinMax, ValueList
+from data_skip.proofs import steady
+from data_skip.store import reader
 from tests.support import Lake, settings_of
 
+UNDATED = Path(data_skip.__file__).parent / "spark" / "values" / "Undated.java"
 LATER = "> TIMESTAMP'3000-01-01 00:00:00'"
 UNFOLDED = {"spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConstantFolding"}
 LEGACY = {"spark.sql.legacy.timeParserPolicy": "LEGACY"}
+
+
+def test_java_and_python_know_such_text_by_the_same() -> None:
+    java = UNDATED.read_text("utf-8").replace("\\\\", "\\")
+    for pattern in (steady._WITHOUT_DATE, steady._TIMESTAMP, reader._SHORT_YEAR):
+        assert f'"{pattern.pattern}"' in java
+    spark_own = [name for name in steady._PARSERS if not name.startswith("Try")]  # which Spark replaces before anything is evaluated
+    assert f'"{" ".join(spark_own)}"' in java and f'"{" ".join(steady._BY_PATTERN)}"' in java
 
 
 @pytest.fixture

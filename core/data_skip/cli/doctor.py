@@ -182,7 +182,7 @@ def _table(found: Skipping, name: str, asked: Asked) -> Iterator[Check]:
     except StoreError as error:
         yield Check(f"{name}: index", FAILED, sentence(error), "docs/operations.md, `Errors of an index`")
         return
-    state, unused = "none yet", table.unused()
+    state, unused = "none yet", table.unused() if snapshot else []
     if snapshot:
         used = f", of which this session uses {len(snapshot.definitions) - len(unused)}" if unused else ""
         state = f"version {snapshot.version}, {counted(len(snapshot.definitions), 'index', 'indexes')}{used}"

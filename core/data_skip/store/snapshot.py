@@ -121,11 +121,11 @@ class Snapshot(StoredRecords):
 
     def has_small_parts(self, most: int) -> bool:
         """Whether its rows lie in more than so many small files. No file is looked into where all are no more than that."""
-        return len(self._dataset.files) > most and len(self.small_parts()) > most
+        return len(self._dataset.files) > most and len(self._small_parts()) > most
 
-    def small_parts(self) -> list[str]:
+    def _small_parts(self) -> list[ds.ParquetFileFragment]:
         """The files that take less than half of what deltalake puts into one: where there is more, others stay as many."""
-        return [file.path for file in self._dataset.get_fragments() if not has_bytes(file.metadata, _A_PART // 2)]
+        return [file for file in self._dataset.get_fragments() if not has_bytes(file.metadata, _A_PART // 2)]
 
     def parts_to_join(self) -> list[str]:
         """Small files, the smallest first: of very many rows, which are there twice for a while, and of large records, some of them.
@@ -133,11 +133,9 @@ class Snapshot(StoredRecords):
         StoreError where they cannot be read any more.
         """
         most = min(max(self.rows // 2, MANY_ROWS), MOST_ROWS - self.rows)
-        small = set(self.small_parts())
-        files = sorted((file for file in self._dataset.get_fragments() if file.path in small), key=lambda file: file.metadata.num_rows)
         chosen: list[str] = []
         rows = size = 0
-        for file in files:
+        for file in sorted(self._small_parts(), key=lambda file: file.metadata.num_rows):
             rows += file.metadata.num_rows
             size += self._bytes_of(file, self.schema.names)
             if rows > most or (len(chosen) > 1 and size > _TOGETHER):

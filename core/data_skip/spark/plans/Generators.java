@@ -41,7 +41,7 @@ public final class Generators {
    */
   public static boolean givesAlone(Expression generator) {
     boolean runsOthers = generator instanceof UserDefinedGenerator || generator instanceof Unevaluable;
-    return !runsOthers && generator.getClass().getName().startsWith("org.apache.spark.sql.catalyst.expressions.");
+    return !runsOthers && Code.isOfCatalyst(generator);
   }
 
   /** The predicates as one of the rows below, `exists(array, x -> ...)`; none where they say nothing of generated columns, or it is unknown. */

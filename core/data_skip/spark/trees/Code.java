@@ -36,6 +36,11 @@ public final class Code {
     return (String) NAMES.get(expression.getClass());
   }
 
+  /** Whether an expression is one of those that Spark's catalyst has, and none of another's that is called as they are. */
+  public static boolean isOfCatalyst(Expression expression) {
+    return expression.getClass().getName().startsWith(OF_SPARK) && of(expression.getClass()).isEmpty();
+  }
+
   private static boolean isTakenForSparks(Class type) {
     if (of(type).isEmpty()) return false;
     try {

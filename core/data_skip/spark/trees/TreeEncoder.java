@@ -25,6 +25,7 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
@@ -351,7 +352,7 @@ public final class TreeEncoder {
 
   /** Whether fields have a value for what lacks them, as from_json and from_csv fill it in. */
   private static boolean hasDefaults(DataType type) {
-    return type.json().contains("\"EXISTS_DEFAULT\":");
+    return !(type instanceof AtomicType) && type.json().contains("\"EXISTS_DEFAULT\":");
   }
 
   private static boolean isAmbiguous(DataType type) {
