@@ -39,8 +39,9 @@ def _kept_of_no_report(lake: Lake) -> int:
     lake.skipping.reports()  # all of which it was told
     lake.skipping._callback.reports = Reports(lake.skipping._callback._decided_again)
     gc.collect()
-    lake.spark.sql(SQL).collect()  # whose answer says so
     lake.spark.sql(SQL).collect()
+    lake.spark.sql(SQL).collect()
+    lake.skipping._callback.reports.take()  # which says what is gone
     return _kept(lake)
 
 
@@ -48,6 +49,7 @@ def test_what_no_report_needs_is_let_go(lake: Lake) -> None:
     _lake(lake)
     with_records = _kept_of_no_report(lake)  # of whatever tables the session has read
     for _ in range(6):
+        lake.skipping.catalog.changed()  # so that Python is asked
         lake.spark.sql(SQL).collect()
     assert _kept(lake) >= with_records + 6
     assert _kept_of_no_report(lake) <= with_records + 2
@@ -63,6 +65,7 @@ def test_a_look_at_indexes_that_fails(lake: Lake, monkeypatch: pytest.MonkeyPatc
     lake.skipping.reports()  # all of which it was told
     lake.skipping._callback.reports = Reports(lake.skipping._callback._decided_again)
     gc.collect()
+    lake.skipping.catalog.changed()
     with monkeypatch.context() as failing:
         failing.setattr(callback, "_indexed", lambda *given: 1 / 0)
         assert len(lake.spark.sql(SQL).collect()) == 4

@@ -62,7 +62,7 @@ def test_a_scan_that_no_index_may_serve_stays_as_it_is(lake: Lake) -> None:
     assert _wrapped(lake, "SELECT t.y, u.y FROM t JOIN t AS u ON t.y = u.y WHERE t.x = 1") == 1
 
 
-def test_python_is_asked_once_of_a_query_and_once_of_each_listing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_is_asked_once_of_each_index_and_once_of_each_listing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scans that stay as they are are asked about by whoever looks at the report."""
     for i in range(3):
         lake.file(f"{i}.parquet", {"x": [i], "y": [i]})
@@ -82,7 +82,14 @@ def test_python_is_asked_once_of_a_query_and_once_of_each_listing(lake: Lake, mo
     assert asked == ["indexed", "list"]
     assert sorted(scan.files_read for scan in lake.skipping.report().scans) == [1, 3, 3]
     assert lake.spark.sql("SELECT x FROM t WHERE y = 1").collect() == [(1,)]
-    assert asked == ["indexed", "list", "indexed"]
+    assert asked == ["indexed", "list", "indexed"], "since it was found that each file has a value of x"
+    assert lake.spark.sql("SELECT x FROM t WHERE y = 2").collect() == [(2,)]
+    assert asked == ["indexed", "list", "indexed"], "the log is as it was"
+    assert [scan.files_read for scan in lake.skipping.report().scans] == [3]
+    lake.table().create_index(MinMax("y"))
+    assert lake.spark.sql("SELECT x FROM t WHERE y = 1").collect() == [(1,)]
+    assert asked == ["indexed", "list", "indexed", "indexed", "list"]
+    assert [scan.files_read for scan in lake.skipping.report().scans] == [1]
 
 
 def test_a_scan_that_is_asked_for_values_which_every_file_has(lake: Lake) -> None:

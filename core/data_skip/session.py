@@ -75,7 +75,7 @@ class Skipping:
 
     def __init__(self, spark: SparkSession, index_root: str | None) -> None:
         self.spark = spark
-        self.catalog = Catalog(index_root, ObjectStores(spark))
+        self.catalog = Catalog(index_root, ObjectStores(spark), lambda: self.jvm.look_again())
         self._callback = Callback(self.catalog, self._refresh, lambda number: self.jvm.kept(number), lambda: self.jvm.decided_again())
         self.jvm = Jvm(spark, self._callback, HADOOP)
         self.jvm.install()

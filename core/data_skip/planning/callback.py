@@ -45,7 +45,7 @@ class Callback:
     ) -> None:
         """refresh: brings the index of a table up to date, by the table's path or its name in the catalog, if its root is still that.
 
-        kept: what the JVM keeps under a number; None where it is nothing. again: as Answers.takeAgain.
+        kept: what the JVM keeps under a number; None where it is nothing. again: as Answers.takeUntold.
         """
         self._catalog: Catalog | None = catalog
         self._refresh, self._kept, self._again = refresh, kept, again
@@ -58,6 +58,7 @@ class Callback:
 
     def close(self) -> None:
         """From now on nothing is answered, and every file is read."""
+        self.reports.take()
         self._catalog = None
         self._told_of.clear()
         self._explained.clear()
@@ -65,15 +66,17 @@ class Callback:
     def apply(self, question: str, java: Any) -> str | None:
         """The answer to a question of the JVM; where there is none, None, and all files are read.
 
-        A question is a word, and what is told with it in further lines.
+        A question is a word, and what is told with it in further lines. To "list" and "indexed" the answer begins with a line:
+        which numbers of Kept.java are held no more.
+
         "list", told by which number a Listing is kept, and of it (SkippingFileIndex.told; nothing: that is asked for): "decided", by which
         number that may be told again (Repeated.keep), and which files need not be read, unless they are taken away by now; or "ask", to be
         asked again once Python functions have been run; or "tasks", once the job has that was handed over to it; or "run", how many bytes
         that may save, and of each runtime filter a line, why it is not worth knowing, "" where it is.
         "connect": nothing; what is told next is large.
         "indexed", told of a query's scans, and of those that will stay as they are, as no index may serve them, or nothing is known of
-        their rows (SkippingRule.Left): which numbers of Kept.java are held no more; JSON, of each scan what is known of its table's
-        indexes (Indexed), null where there are none.
+        their rows (SkippingRule.Left): JSON, of each scan what is known of its table's indexes (Indexed). It is asked again once that may
+        be otherwise (Tables).
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
         "snapshot", java a SnapshotFileIndex, told the root of its table, the contract, and what of it is read (SnapshotTable.part), a
         line each: the id and the version of the last snapshot, which the JVM then knows, a line each; "" and why there is none.
@@ -96,9 +99,10 @@ class Callback:
             if what == "list":
                 number, _, told = told.partition("\n")
                 kept = Kept(number, self._kept)
-                return self._decide(kept, told or str(kept.java.scan().told(kept.java)), catalog)
-            looked = self._look(json.loads(told), catalog)  # where that fails, nobody hears of what is gone
-            return f"{gone()}\n{looked}"
+                said = self._decide(kept, told or str(kept.java.scan().told(kept.java)), catalog)
+            else:
+                said = self._look(json.loads(told), catalog)
+            return f"{gone()}\n{said}"  # where there is nothing to be said, nobody hears of what is gone
         except StoreError as error:
             return str(error) if what == "explain" else None
         except Exception as error:
@@ -142,6 +146,8 @@ class Callback:
         for mistyped in {note for note in listing.scan.description["notes"] if note.startswith(_SETTING)} - self._logged:
             self._logged.add(mistyped)
             log.warning("%s", mistyped)
+        if judgement.learnt:
+            catalog.changed()
         report = later(decided, catalog.knowledge, not_run)
         for verdict in judgement.verdicts:
             if verdict.snapshot not in self._told_of:
@@ -151,14 +157,20 @@ class Callback:
         return decided.answer(self._repeated.keep(told, decided, report))
 
     def _decided_again(self) -> Iterator[tuple[str, int, Later, float]]:
-        """Of each scan that the JVM has decided without asking: the query, the scan's number there, and its report, and when that was."""
+        """What the JVM has decided without asking: the query, the scan's number there, and its report, and when that was.
+
+        Of scans that stayed as they are, those of a query have one number.
+        """
         try:
             lines = self._again().splitlines()
         except Exception:  # as where Spark was stopped since
             return
         for line in lines:
-            execution_id, number, decision, milliseconds, moment = line.split(" ")
-            yield execution_id, int(number), partial(self._repeated.report, decision, float(milliseconds)), float(moment)
+            what, execution_id, number, known_as, milliseconds, moment = line.split(" ")
+            if what == "again":
+                yield execution_id, int(number), partial(self._repeated.report, known_as, float(milliseconds)), float(moment)
+            elif (left := Kept(known_as, self._kept)) and self._catalog is not None:
+                yield execution_id, int(number), partial(_of_left, left, self._catalog), float(moment)
 
     def _explain(self, number: str, told: str, catalog: Catalog) -> str:
         """The clause of a scan, which Spark asks for each time that a query is run: found once for each version of its table's index."""
@@ -240,18 +252,20 @@ def _why_not_followed(told: Mapping[str, Any], catalog: Catalog, refresh: Callab
     return ""
 
 
-def _indexed(roots: Sequence[str], catalog: Catalog, until: float) -> dict[str, Any] | None:
+def _indexed(roots: Sequence[str], catalog: Catalog, until: float) -> dict[str, Any]:
     """Of which columns the indexes of a table may say something, None for any; and of which every file is known to hold a value.
 
     version: another one where the indexes, or what is known here of their kinds, are others; None where nobody has looked for a later one
-    lately.
+    lately. watched: the files by which it would be seen that this is so no more (Catalog.watched). Of a table without an index these alone.
     """
+    roots = [root.rstrip("/") for root in roots]
     try:
-        found = catalog.find([root.rstrip("/") for root in roots], math.inf, until)  # whoever lists asks for the last version
+        found = catalog.find(roots, math.inf, until)  # whoever lists asks for the last version
     except StoreError:
-        return {"columns": None, "valued": [], "version": None}  # its report says what is wrong with it
+        return {"columns": None, "valued": [], "version": None, "watched": None}  # its report says what is wrong with it
+    watched = catalog.watched(roots, dict(found))
     if not found:
-        return None
+        return {"watched": watched}
     over = [(column, snapshot) for _, snapshot in found for definition in snapshot.definitions.values() for column in definition.columns]
     columns = {column for column, _ in over}
     unsure = {column for column, snapshot in over if column not in snapshot.valued}
@@ -262,6 +276,7 @@ def _indexed(roots: Sequence[str], catalog: Catalog, until: float) -> dict[str, 
         "columns": None if any_column else sorted(columns),
         "valued": sorted(columns - unsure),
         "version": version if last else None,
+        "watched": watched,
     }
 
 

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import entry_points
@@ -24,7 +24,7 @@ from data_skip.index import Index, is_kind
 from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
 from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
-from data_skip.store import Places, Snapshot, StoreError
+from data_skip.store import Places, Snapshot, StoreError, Watched
 from data_skip.store.places import why_inside
 from data_skip.store.storage_options import Hadoop
 
@@ -66,8 +66,11 @@ class Knowledge:
 class Catalog:
     """The kinds of index and the filters of a session (the core's, and those of installed plugins), and the stores of its tables."""
 
-    def __init__(self, index_root: str | None, spark: Hadoop | None = None) -> None:
-        """spark: by which Spark reaches object stores. DataSkipError for an `index_root` of which nobody can tell where it is."""
+    def __init__(self, index_root: str | None, spark: Hadoop | None = None, changed: Callable[[], None] = lambda: None) -> None:
+        """spark: by which Spark reaches object stores. changed: is called once what was said of indexes may be told otherwise.
+
+        DataSkipError for an `index_root` of which nobody can tell where it is.
+        """
         if index_root and _NO_PLACE.match(index_root):
             raise DataSkipError(f"index_root={index_root!r} is no folder; give a path of this machine, or a URI as s3a://bucket/indexes")
         self.index_root = index_root.rstrip("/") if index_root else None
@@ -77,11 +80,22 @@ class Catalog:
         )  # for good
         self._spark = spark
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
-        self.knowledge = _know(self._modules)
+        self.changed = changed
+        self._knowledge = _know(self._modules)
         self._stores: dict[str, Places] = {}
         # By the root of a table, the contract, and what is read, and so refreshed, of the folder: as of SnapshotTable.part in Java.
         self.bounded: dict[tuple[str, str, str], Bounded] = {}
         self.not_compacted: set[str] = set()  # roots of tables of which was told that their indexes cannot be
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The kinds of index and the filters that are known by now."""
+        return self._knowledge
+
+    @knowledge.setter
+    def knowledge(self, known: Knowledge) -> None:
+        self._knowledge = known
+        self.changed()
 
     def learn(self, index: Index) -> None:
         """Makes the module of an index's class known, if no installed plugin has. DataSkipError where another kind has its name."""
@@ -93,6 +107,7 @@ class Catalog:
         """Lets go of the snapshots of indexes."""
         self._stores.clear()
         self.bounded.clear()
+        self.changed()
 
     def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""
@@ -135,6 +150,20 @@ class Catalog:
                 if (snapshot := seen.get(empty)) is not None:
                     found[empty] = snapshot
         return list(found.items())
+
+    def watched(self, roots: Sequence[str], found: Mapping[str, Snapshot]) -> Watched | None:
+        """The files of this machine that stay as they are as long as `find` gives the same for some paths; None where others matter."""
+        result: dict[str, tuple[int, ...] | None] = {}
+        for root in roots:
+            for candidate, _ in _candidates(root):
+                snapshot = found.get(candidate)
+                part = self.store(candidate).watched(snapshot)
+                if part is None:
+                    return None
+                result.update(part)
+                if snapshot is not None and snapshot.definitions:
+                    break
+        return result
 
 
 def places_of(root: str, index_root: str | None, spark: Hadoop | None) -> Places:

@@ -78,6 +78,7 @@ class Judgement:
     verdicts: list[Verdict] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    learnt: bool = False  # whether something was found that holds for other scans as well: Snapshot.valued
     tasks: Tasks = field(default_factory=lambda: Tasks(None, may_run=False))
 
 
@@ -198,8 +199,9 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
         may_match = survivors(decision.clause, records, snapshot.count if places is None else len(places))
         if places is None:
             valued = _valued(decision, records, snapshot.count)
-            if not deadline.note:  # else what was not evaluated any more was taken for unknown
+            if not deadline.note and not valued <= snapshot.valued:  # else what was not evaluated any more was taken for unknown
                 snapshot.valued |= valued
+                judgement.learnt = True
         if places is not None:
             of_listed, may_match = may_match, np.ones(snapshot.count, dtype=bool)
             may_match[places] = of_listed

@@ -267,6 +267,11 @@ class Reports:
             while len(self._queries) > KEPT_REPORTS:
                 self._queries.pop(min(self._queries, key=lambda query: self._queries[query].moment))
 
+    def take(self) -> None:
+        """Keeps as well what was decided without a word to `add`."""
+        for late in self._decided_again():
+            self.add(*late)
+
     def all(self) -> list[QueryReport]:
         """The oldest first."""
         return list(self._newest_first())[::-1]
@@ -276,8 +281,7 @@ class Reports:
         return next(self._newest_first(but), QueryReport(""))
 
     def _newest_first(self, but: str = "") -> Iterator[QueryReport]:
-        for late in self._decided_again():
-            self.add(*late)
+        self.take()
         with self._lock:
             newest = sorted(self._queries.items(), key=lambda query: -query[1].moment)
             queries = [(execution_id, sorted(query.scans.items())) for execution_id, query in newest if execution_id != but]

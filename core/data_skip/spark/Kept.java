@@ -32,6 +32,13 @@ public final class Kept {
     for (int i = 0; i < each.length; i++) OBJECTS.remove(each[i]);
   }
 
+  /** What Python says after the first line, which tells what is to be forgotten. */
+  public static String withoutForgotten(String said) {
+    int end = said.indexOf('\n');
+    forget(said.substring(0, end));
+    return said.substring(end + 1);
+  }
+
   public static int count() {
     return OBJECTS.size();
   }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from data_skip.errors import DataSkipError
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS
 from data_skip.spark.janino import instance, load
+from data_skip.spark.kept import gone
 
 SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
@@ -35,7 +36,7 @@ SOURCES = tuple(
             "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing Answers ChosenFiles ExplainedPath",
         ),
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
-        ("plans", "KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed"),
+        ("plans", "KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed Tables"),
         ("files", "HadoopSettings SessionSettings Description ScanTrees SkippingFileIndex"),
         ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Sampled Descent SkippingRule"),
         ("", "Shim"),
@@ -74,9 +75,14 @@ class Jvm:
         """From now on the session's queries skip files."""
         self._rule = self._shim.install(self._session, self._callback)
 
+    def look_again(self) -> None:
+        """What Python has said of indexes may be otherwise by now: it is asked again. Where Spark was stopped, nobody asks."""
+        with suppress(*SPARK_ERRORS):
+            self._rule.tables().forget()
+
     def decided_again(self) -> str:
-        """As Answers.takeAgain."""
-        return str(self._rule.answers().takeAgain())
+        """As Answers.takeUntold."""
+        return str(self._rule.answers().takeUntold(gone()))
 
     def last_left_alone(self, but: str = "") -> str:
         """Spark's number of the last query, but one that runs, for which skipping was off; "" where there is none."""

@@ -31,6 +31,10 @@ _PANIC = "PanicException"  # of deltalake's Rust, and no Exception
 _FORKED = "Forked process"  # which deltalake says of a process that was forked from one that has used it
 
 
+Watched = Mapping[str, tuple[int, ...] | None]
+"""Paths of local files, and what tells each from another one of its name, as of guard.stamp; None where there is none."""
+
+
 def _commits(version: int) -> tuple[str, str]:
     """The names that the file of a version may have: of a log that was cleaned up, that of the checkpoint."""
     return f"{version:020}.json", f"{version:020}.checkpoint.parquet"
@@ -128,6 +132,23 @@ class DeltaReader:
     def is_seen(self, believed: float) -> bool:
         """Whether the last version was looked for here no longer than so many seconds ago, and found. Of a local index it always is."""
         return self._snapshot is not None and (self._is_local or self._place.asks_nothing(True, believed))
+
+    def watched(self, snapshot: Snapshot | None) -> Watched | None:
+        """The files of this machine that stay as they are as long as a snapshot is the last; None where that cannot be seen by a few files.
+
+        snapshot: None for that there is no index.
+        """
+        if not self._is_local or not self.location.isascii():  # else the JVM may write its path in other bytes
+            return None
+        if snapshot is None:
+            return None if self._is_there() else {self.location: None}
+        with self._lock:
+            commit = self._commit if self._snapshot is snapshot else None
+        if not isinstance(commit, tuple):
+            return None
+        file, _ = _commits(snapshot.version)
+        later = _commits(snapshot.version + 1)
+        return {f"{self.location}/_delta_log/{name}": commit if name == file else None for name in (file, *later)}
 
     def look_again(self) -> None:
         """What was seen at a place on object storage is not believed any more: it may have been made, or made anew, since."""

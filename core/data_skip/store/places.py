@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from data_skip.store.delta import DeltaStore, RowsOn
 from data_skip.store.history import Step
 from data_skip.store.layout import StoreError
+from data_skip.store.opened import Watched
 from data_skip.store.paths import HIDDEN
 from data_skip.store.rewriting import Order
 from data_skip.store.snapshot import Snapshot
@@ -48,6 +49,19 @@ class Places:
     def is_seen(self, believed: float) -> bool:
         """As DeltaStore.is_seen, of the one that holds an index."""
         return any(store.is_seen(believed) for store in self._stores)
+
+    def watched(self, snapshot: Snapshot | None) -> Watched | None:
+        """As DeltaStore.watched, of the places up to the one that holds the snapshot."""
+        found: dict[str, tuple[int, ...] | None] = {}
+        for store in self._stores:
+            last = snapshot is not None and store.location == snapshot.location
+            part = store.watched(snapshot if last else None)
+            if part is None:
+                return None
+            found.update(part)
+            if last:
+                return found
+        return found if snapshot is None else None
 
     def look_again(self) -> None:
         """As DeltaStore.look_again, at each place."""

@@ -399,10 +399,11 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     String number = Kept.keep(listing);
     String said = null;
     try {
-      return said = (String) python.apply("list\n" + number + "\n" + told, null);
+      said = (String) python.apply("list\n" + number + "\n" + told, null);
     } finally {
       if (said == null) Kept.forget(number);
     }
+    return said == null ? null : Kept.withoutForgotten(said);
   }
 
   private SkippingFileIndex with(Expression predicate, List runtimeFilters, List notes) {
@@ -434,7 +435,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   private List affordable() {
     if (affordable == null) {
-      affordable = runtimeFilters.isEmpty() ? runtimeFilters : RuntimeFilters.affordable(runtimeFilters, wrapped.sizeInBytes());
+      affordable = runtimeFilters.isEmpty() ? runtimeFilters : RuntimeFilters.affordable(runtimeFilters, wrapped);
     }
     return affordable;
   }

@@ -178,8 +178,8 @@ public final class Descent {
         Place place = (Place) places.get(end++);
         if (place.parent == null) continue;
         place.sampled = place.parent.sampled || sampled.contains(place.parent.plan);
-        PushedDown below = Operators.below(place.parent.asks, place.side, place.parent.given).about(place.asks.outputSet());
-        place.given = place.sampled ? PushedDown.NOTHING : below;
+        PushedDown below = place.sampled ? PushedDown.NOTHING : Operators.below(place.parent.asks, place.side, place.parent.given);
+        place.given = below.isEmpty() ? below : below.about(place.asks.outputSet());
         if (isExchanged(place)) exchanged.add(place);
       }
       giveTheSame(exchanged);

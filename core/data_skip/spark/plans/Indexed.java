@@ -2,54 +2,84 @@ package data_skip;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.attribute.FileTime;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 
-/** What is known of the indexes of a table before any of its scans is asked about: a scan that none of them may serve stays as it is. */
+/**
+ * What is known of the indexes of a table before any of its scans is asked about: a scan that none of them may serve stays as it is. It is so
+ * as long as some files of this machine are what they were, as those of the indexes' logs.
+ */
 public final class Indexed {
   private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String STAMP = "unix:dev,ino,size,lastModifiedTime,ctime"; // as of guard.stamp
 
-  private static final Map LAST = new ConcurrentHashMap(); // by the text; never changed once made
-  private static final int MOST = 128;
-
+  private final boolean exists;
   private final Collection columns; // of which the indexes may say something; null: of any
   private final Set valued; // of these, those of which every file is known to hold a value
-
   private final String version; // of the indexes; null: not known
+  private final Map watched; // by the paths of files, what tells each from another one of its name, null: there is none. null: of no files alone
 
-  private Indexed(Collection columns, Collection valued, String version) {
-    this.version = version;
-    this.columns = columns == null ? null : new HashSet(columns);
-    this.valued = new HashSet(valued);
+  private Indexed(Map told) {
+    exists = told.containsKey("columns");
+    version = (String) told.get("version");
+    columns = told.get("columns") == null ? null : new HashSet((Collection) told.get("columns"));
+    valued = exists ? new HashSet((Collection) told.get("valued")) : new HashSet();
+    watched = (Map) told.get("watched");
   }
 
-  /** Of each scan, from Python's answer, which is mostly one of the last ones; null where its table has no index. */
+  /** Of each scan, from Python's answer. */
   public static Indexed[] of(String json) throws IOException {
-    Indexed[] known = (Indexed[]) LAST.get(json);
-    if (known != null) return known;
-    if (LAST.size() >= MOST) LAST.clear();
-    known = parsed(json);
-    LAST.put(json, known);
-    return known;
-  }
-
-  private static Indexed[] parsed(String json) throws IOException {
     List told = (List) JSON.readValue(json, List.class);
     Indexed[] result = new Indexed[told.size()];
-    for (int i = 0; i < result.length; i++) {
-      Map one = (Map) told.get(i);
-      if (one != null) result[i] = new Indexed((Collection) one.get("columns"), (Collection) one.get("valued"), (String) one.get("version"));
-    }
+    for (int i = 0; i < result.length; i++) result[i] = new Indexed((Map) told.get(i));
     return result;
+  }
+
+  /** Whether the table has an index at all. */
+  public boolean exists() {
+    return exists;
+  }
+
+  /** Whether all of this is so still: false where that cannot be seen. */
+  public boolean isStill() {
+    if (watched == null) return false;
+    try {
+      for (Iterator files = watched.entrySet().iterator(); files.hasNext();) {
+        Map.Entry file = (Map.Entry) files.next();
+        if (!is(Paths.get((String) file.getKey(), new String[0]), (List) file.getValue())) return false;
+      }
+      return true;
+    } catch (Exception unknown) { // as where files have no such attributes
+      return false;
+    }
+  }
+
+  private static boolean is(Path file, List stamp) throws IOException {
+    if (stamp == null) return Files.notExists(file, new LinkOption[0]);
+    Map now = Files.readAttributes(file, STAMP, new LinkOption[0]);
+    Object[] read = {now.get("dev"), now.get("ino"), now.get("size"), nanoseconds(now.get("lastModifiedTime")), nanoseconds(now.get("ctime"))};
+    boolean same = stamp.size() == read.length;
+    for (int i = 0; same && i < read.length; i++) same = ((Number) stamp.get(i)).longValue() == ((Number) read[i]).longValue();
+    return same;
+  }
+
+  private static Long nanoseconds(Object time) {
+    return new Long(((FileTime) time).to(TimeUnit.NANOSECONDS));
   }
 
   /** Which indexes they are, and by what they are known: another text for others. null: not known. */

@@ -153,11 +153,6 @@ public final class RuntimeFilter {
     return unrepeatable[0];
   }
 
-  /** Whether it may be run for a scan of so many bytes. */
-  public boolean affordable(long scan) {
-    return refusal(SQLConf.get()) == null && leastSavedBytes() <= scan;
-  }
-
   /** The bytes that it must save at best. */
   public long leastSavedBytes() {
     return bytes() > Long.MAX_VALUE / LEAST_RATIO ? Long.MAX_VALUE : bytes() * LEAST_RATIO;

@@ -6,16 +6,22 @@ import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.internal.SQLConf;
 
 /** All runtime filters of one scan. */
 public final class RuntimeFilters {
   private RuntimeFilters() {}
 
-  /** Those that may be run for a scan of so many bytes. */
-  public static List affordable(List all, long bytes) {
+  /** Those that may be run for a scan of some files. */
+  public static List affordable(List all, FileIndex scan) {
     List found = new ArrayList();
-    for (int i = 0; i < all.size(); i++) if (at(all, i).affordable(bytes)) found.add(at(all, i));
+    long bytes = -1; // which takes a look at every file
+    for (int i = 0; i < all.size(); i++) {
+      if (at(all, i).refusal(SQLConf.get()) != null) continue;
+      if (bytes < 0) bytes = scan.sizeInBytes();
+      if (at(all, i).leastSavedBytes() <= bytes) found.add(at(all, i));
+    }
     return found;
   }
 
@@ -31,8 +37,8 @@ public final class RuntimeFilters {
     List notes = new ArrayList();
     for (int i = 0; i < all.size(); i++) {
       RuntimeFilter one = at(all, i);
-      if (one.affordable(bytes)) continue;
       String refusal = one.refusal(conf);
+      if (refusal == null && one.leastSavedBytes() <= bytes) continue;
       if (refusal == null) refusal = one.side() + " may read " + one.bytes() + " bytes, and this table has " + bytes;
       notes.add(one.sql() + " is not used: " + refusal);
     }

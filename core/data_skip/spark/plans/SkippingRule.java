@@ -48,6 +48,7 @@ public final class SkippingRule extends Rule {
   private final boolean everything;
   private final Contracts contracts;
   private final Answers answers = new Answers();
+  private final Tables tables = new Tables();
   private volatile String left = ""; // Spark's number of the last query that it left alone, as skipping was off
   private volatile String leftBefore = "";
   private volatile LogicalPlan lastLeft; // of which scans stayed as they were: kept for its report
@@ -63,6 +64,11 @@ public final class SkippingRule extends Rule {
   /** What Python has decided of scans of the plans that it was given. */
   public Answers answers() {
     return answers;
+  }
+
+  /** What Python has said of the tables of those plans. */
+  public Tables tables() {
+    return tables;
   }
 
   public String ruleName() {
@@ -164,15 +170,26 @@ public final class SkippingRule extends Rule {
     return plan.containsPattern(TreePattern$.MODULE$.FILTER()) || plan.containsPattern(TreePattern$.MODULE$.JOIN());
   }
 
-  /** Those of the scans of a plan of whose tables there is an Indexed. */
+  /** By the relations of scans, what is known of their tables' indexes; of those that have any. */
   private Map indexed(List scans, Left left) throws java.io.IOException {
     Map found = new IdentityHashMap();
     if (scans.isEmpty()) return found;
+    Indexed[] known = tables.of(left.roots);
+    if (known == null) known = said(left);
+    else left.isUntold = true;
+    for (int i = 0; i < known.length; i++) if (known[i].exists()) found.put(((LogicalRelation) scans.get(i)).relation(), known[i]);
+    return found;
+  }
+
+  /** What Python says of the tables of some scans; it is told of those that will stay as they are. */
+  private Indexed[] said(Left left) throws java.io.IOException {
+    long asked = tables.forgotten();
+    List roots = left.roots; // of all
     Connection.answersAtOnce();
     Map json = new HashMap();
     json.put("execution_id", Plans.executionId(left.asking));
-    json.put("number", new Long(SkippingFileIndex.nextNumber()));
-    json.put("roots", left.roots);
+    json.put("number", new Long(left.number));
+    json.put("roots", roots);
     String number = SmallSide.running() ? "" : Kept.keep(left); // of such a side the query tells by itself
     json.put("kept", number);
     json.put("decide_seconds", new Double(UserSettings.decideSeconds(left.asking.sessionState().conf())));
@@ -182,12 +199,10 @@ public final class SkippingRule extends Rule {
     } finally {
       if (said == null) Kept.forget(number);
     }
-    if (said == null) return found;
-    int end = said.indexOf('\n');
-    Kept.forget(said.substring(0, end));
-    Indexed[] known = Indexed.of(said.substring(end + 1));
-    for (int i = 0; i < known.length; i++) if (known[i] != null) found.put(((LogicalRelation) scans.get(i)).relation(), known[i]);
-    return found;
+    if (said == null) return new Indexed[0];
+    Indexed[] known = Indexed.of(Kept.withoutForgotten(said));
+    tables.put(roots, known, asked);
+    return known;
   }
 
   /** The scans of a plan and its sub-queries whose files could be chosen. */
@@ -267,7 +282,7 @@ public final class SkippingRule extends Rule {
     List runtimeFilters = place.given.runtimeFilters();
     if (predicates.isEmpty() && runtimeFilters.isEmpty() && !Contracts.told(Collections.singletonList(scan), why)) return null;
     List affordable = runtimeFilters;
-    if (predicates.isEmpty()) affordable = RuntimeFilters.affordable(affordable, ((HadoopFsRelation) scan.relation()).location().sizeInBytes());
+    if (predicates.isEmpty()) affordable = RuntimeFilters.affordable(affordable, ((HadoopFsRelation) scan.relation()).location());
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
     List tried = affordable.isEmpty() ? runtimeFilters : affordable;
@@ -283,6 +298,8 @@ public final class SkippingRule extends Rule {
     private final SparkSession asking;
     private final Map why;
     private List roots = new ArrayList(); // of each
+    private boolean isUntold; // Python does not know of it
+    private final long number = SkippingFileIndex.nextNumber(); // that no scan has
     private Map places; // on the way through the plan, and of each whether its table has an index; null: all of them stay, and none has one
 
     private Left(LogicalPlan plan, List scans, SparkSession asking, Map why) {
@@ -302,9 +319,11 @@ public final class SkippingRule extends Rule {
       roots.add(Description.roots(scan));
     }
 
-    /** Has the plan kept, where there is something to tell of it. */
+    /** Has the plan kept, and Python told, where there is something to tell of it. */
     private void keepPlan() {
-      if (!roots.isEmpty() && !SmallSide.running()) lastLeft = (LogicalPlan) plan.get(); // else the query's own is, that it is run for
+      if (roots.isEmpty() || SmallSide.running()) return; // of such a side the query tells by itself
+      lastLeft = (LogicalPlan) plan.get();
+      if (isUntold) answers.left(Plans.executionId(asking), number, Kept.keep(this));
     }
 
     /** JSON: the roots of each. */
