@@ -155,7 +155,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
             "queryExecutionListeners",
             "expressionTreeChangeLog.*",
         ),
-        *("stackTracesInDataFrameContext", "dataFrameQueryContext.*", "session.localRelation*", "pyspark.*", "binaryOutputStyle"),
+        *("stackTracesInDataFrameContext", "dataFrameQueryContext.*", "session.localRelation*", "pyspark.*"),
         *(
             "legacy.emptyCurrentDBInCli",
             "legacy.keepCommandOutputSchema",
@@ -203,6 +203,7 @@ OF_EXPRESSIONS: Mapping[str, tuple[str, ...]] = {
             "xml.*",
             "mapZipWithUsesJavaCollections",
             "timeType.*",
+            "binaryOutputStyle",  # of to_csv as well
         ),
         *("timestampNanosTypes.*", "geospatial.*", "legacy.sizeOfNull", "legacy.interval.*", "legacy.literal.*", "legacy.exponentLiteral*"),
         *("legacy.typeCoercion.*", "legacy.castComplexTypesToString.*", "legacy.fromDayTimeString.*", "legacy.followThreeValuedLogic*"),
@@ -259,6 +260,7 @@ SYSTEMS = ("fs.", "dfs.", "parquet.encryption.", "parquet.crypto.")  # options o
 OTHER_STORES = ("endpoint", ".impl", "proxy.host", "region", "defaultfs", "accesspoint", "root.url")
 
 ZONE = "user.timezone"  # of the JVM
+LOCALES = "java.locale.providers"  # of the JVM, where it is set: what time zones and the like are called, as date_format writes them
 ZONE_RULES = "java.time.zone.version"  # of all time zones: governments change them, and updates of the same Java follow
 # How small the first part of a file may be. Its header is left out there only, wherever comments and empty lines have moved it.
 FIRST_PART = (f"{SQL}files.maxPartitionBytes", f"{SQL}files.openCostInBytes")
@@ -310,6 +312,8 @@ def matters(key: str, format_: str, evaluates: bool) -> bool:
     """Whether a setting may change the rows of a format's files, or (`evaluates`) what an expression makes of them."""
     if key in CHOOSE_FILES:
         return True
+    if key == LOCALES:
+        return evaluates or format_ in _PARSED
     if not key.startswith("spark."):
         return key.startswith(HADOOP) and not any(matches_any(key, patterns) for patterns in HADOOP_WITHOUT_EFFECT.values())
     if not key.startswith(SQL):

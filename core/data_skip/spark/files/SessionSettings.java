@@ -24,6 +24,8 @@ public final class SessionSettings {
   private static final String[] OF_WORK = {
     "spark.sql.adaptive.", "spark.sql.sources.bucketing.", "spark.sql.shuffle.", "spark.sql.autoBroadcastJoinThreshold",
   };
+  private static final String LOCALES = "java.locale.providers"; // as settings.py has it
+  private static final String JAVA = "java.specification.version";
   private static final Map LAST = Collections.synchronizedMap(new WeakHashMap()); // by SQLConf: what was set, what else counts, and what was told of that
 
   private final SQLConf conf;
@@ -43,7 +45,7 @@ public final class SessionSettings {
 
   /** JSON: of Spark SQL, and of Hadoop's libraries. All scans of a query ask for the same. */
   private String all(Configuration configuration) {
-    Object[] ofJava = {TimeZone.getDefault().getID(), Locale.getDefault(), ruleVersion()};
+    Object[] ofJava = {TimeZone.getDefault().getID(), Locale.getDefault(), System.getProperty(LOCALES), System.getProperty(JAVA), ruleVersion()};
     List by = Arrays.asList(new Object[] {HadoopSettings.of(configuration), Arrays.asList(ofJava)});
     Object[] last = (Object[]) LAST.get(conf);
     if (last != null && by.equals(last[1]) && conf.settings().equals(last[0])) return (String) last[2];
@@ -104,7 +106,8 @@ public final class SessionSettings {
     result.put("spark.sql.legacy.timeParserPolicy", conf.getConfString("spark.sql.legacy.timeParserPolicy").toUpperCase(Locale.ROOT));
     result.put("user.timezone", TimeZone.getDefault().getID());
     result.put("user.locale", Locale.getDefault().toLanguageTag());
-    result.put("java.specification.version", System.getProperty("java.specification.version"));
+    if (System.getProperty(LOCALES) != null) result.put(LOCALES, System.getProperty(LOCALES));
+    result.put(JAVA, System.getProperty(JAVA));
     result.put("java.time.zone.version", ruleVersion());
     String[] version = org.apache.spark.package$.MODULE$.SPARK_VERSION().split("\\.");
     result.put("spark.version", version[0] + "." + version[1]);

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.DivideInterval;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.FormatString;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.HashExpression;
 import org.apache.spark.sql.catalyst.expressions.InSet;
@@ -14,6 +15,8 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.MakeTimestamp;
 import org.apache.spark.sql.catalyst.expressions.Slice;
 import org.apache.spark.sql.catalyst.expressions.TryEval;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.BinaryType;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
@@ -22,7 +25,9 @@ import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.ShortType;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.types.UserDefinedType;
 
 /**
  * Where a job may not give what is evaluated here. The claims lab (tests/claims) looks for more.
@@ -59,6 +64,7 @@ public final class Doubtful {
     if (expression instanceof InSet) return mayMeetNaN((InSet) expression);
     if (expression instanceof ArrayJoin || expression instanceof Levenshtein) return mayLackTheThird(expression);
     if (expression instanceof DivideInterval) return true; // by 0 it is NULL, or nothing that is, in generated code
+    if (expression instanceof FormatString) return showsObjects(expression);
     if (expression instanceof TryEval) return buildsMap(expression);
     if (expression instanceof MakeTimestamp) return !(expression.children().apply(SECONDS) instanceof Literal);
     if (expression instanceof Slice) return !(isSmall(expression, 1) && isSmall(expression, 2));
@@ -67,6 +73,17 @@ public final class Doubtful {
     Cast cast = (Cast) expression;
     boolean rounded = cast.dataType() instanceof TimestampType && ((DecimalType) cast.child().dataType()).precision() > MULTIPLIED_DIGITS;
     return rounded || (throughDouble(cast) && !isRead(cast.child()));
+  }
+
+  /** What Java writes of an array, a map, a struct or bytes is of the object that holds them, which each plan chooses: `[1, 2]` or `UnsafeArrayData@61`. */
+  private static boolean showsObjects(Expression format) {
+    scala.collection.Iterator children = format.children().iterator();
+    while (children.hasNext()) {
+      DataType type = ((Expression) children.next()).dataType();
+      if (type instanceof UserDefinedType) type = ((UserDefinedType) type).sqlType();
+      if (type instanceof ArrayType || type instanceof MapType || type instanceof StructType || type instanceof BinaryType) return true;
+    }
+    return false;
   }
 
   /** Generated code leaves out the days of an interval. */
