@@ -99,3 +99,21 @@ def test_files_are_skipped_where_it_is_not_or_of_the_same_or_of_others(ordered: 
 )
 def test_parts_of_files(ordered: Lake, sql: str) -> None:
     assert ordered.query(sql.format(t=f"parquet.`{ordered.folder}`")).scans[0].files_read == 7
+
+
+def test_more_rows_of_a_corrupt_file(ordered: Lake) -> None:
+    """Spark leaves out the rest of a part: of smaller ones, those behind what is damaged are read."""
+    corrupt = write(ordered.folder / "corrupt.parquet", 42, 2000, 200000)
+    column = pq.ParquetFile(corrupt).metadata.row_group(1).column(1)
+    content = bytearray(corrupt.read_bytes())
+    content[column.data_page_offset : column.data_page_offset + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    corrupt.write_bytes(bytes(content))
+    aged(corrupt)
+    sql = f"SELECT count(id) FROM parquet.`{ordered.folder}` WHERE k = 42"
+    try:
+        with settings_of(ordered.spark, {"spark.sql.files.ignoreCorruptFiles": "true"}):
+            assert any("may be corrupt" in note for note in ordered.query(sql).scans[0].notes)
+            with settings_of(ordered.spark, {"spark.sql.files.minPartitionNum": "1"}):  # of which it makes no other parts
+                assert ordered.query(sql).scans[0].files_read == 1
+    finally:
+        corrupt.unlink()
