@@ -28,9 +28,12 @@ from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition
-from data_skip.store.reader import CUT_MATTERS, Reading, difference
+from data_skip.store.reader import Reading, cut_matters, difference, ignores_corrupt_files
 
-_CUT_OTHERWISE = "nothing is skipped: a large file that is new, or has lines of which nothing is sure, would be cut into other parts"
+_CUT_OTHERWISE = (
+    "nothing is skipped: a large file that is new, or has lines of which nothing is sure,"
+    " or may be corrupt (ignoreCorruptFiles), would be cut into other parts"
+)
 FEW = 10_000  # listed files, whose records are worth a copy: reports keep a hundred of them
 
 
@@ -143,11 +146,12 @@ def judge(listing: Listing, find: Find, knowledge: Knowledge, by_tasks: bool = F
 def take_away(judgement: Judgement) -> Decided:
     """Takes away from the listing the files that need not be read, or leaves that to the JVM where nothing more is to be asked then."""
     listing, verdicts = judgement.listing, judgement.verdicts
-    at_once = not listing.is_answered or listing.scan.asks or listing.scan.format in CUT_MATTERS
+    of_parts = cut_matters(listing.scan.description, listing.scan.settings)
+    at_once = not listing.is_answered or listing.scan.asks or of_parts
     skipped: list[Mask] = []
     try:
         skipped = [verdict.listed.skip(verdict.skippable) if at_once else verdict.skippable for verdict in verdicts]
-        if listing.scan.format in CUT_MATTERS and any(map(np.any, skipped)) and _cut_otherwise(listing, verdicts):
+        if of_parts and any(map(np.any, skipped)) and _cut_otherwise(listing, verdicts):
             listing.keep_all()
             skipped = [np.zeros_like(versions) for versions in skipped]
             judgement.notes.append(_CUT_OTHERWISE)
@@ -167,8 +171,9 @@ def leave(judgement: Judgement) -> Decided:
 
 def _cut_otherwise(listing: Listing, verdicts: Sequence[Verdict]) -> bool:
     """Whether a file that is left gives other rows than with all files, perhaps: one of which nothing is sure, cut into other parts."""
+    may_be_corrupt = ignores_corrupt_files(listing.scan.description, listing.scan.settings)  # in columns that no index reads
     for verdict in verdicts:
-        if verdict.decision.same_reader:
+        if verdict.decision.same_reader and not may_be_corrupt:
             verdict.listed.steady(~np.isnan(verdict.snapshot.row_counts.astype(float)))
     return listing.cuts_otherwise()
 

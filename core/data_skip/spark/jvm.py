@@ -38,7 +38,8 @@ SOURCES = tuple(
         ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed Tables"),
         ("files", "HadoopSettings SessionSettings Description ScanTrees SkippingFileIndex"),
-        ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Sampled Descent SkippingRule"),
+        ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Sampled"),
+        ("plans", "FilesRead OrderOfGroups OrderOfRows Descent SkippingRule"),
         ("", "Shim"),
     )
     for name in names.split()

@@ -16,7 +16,8 @@ SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text", "geoparque
 AS_PARQUET = ("parquet", "geoparquet")  # Sedona's reader is Spark's own but for geometry, and heeds the same settings
 BY_POSITION = ("csv", "json", "text")  # values of one column depend on the whole schema: by position, or by what counts as malformed
 WITH_MALFORMED = ("csv", "json")
-CUT_MATTERS = ("csv",)  # of these a file may give other rows where Spark cuts it into other parts
+_CUT_MATTERS = ("csv",)  # of these a file may give other rows where Spark cuts it into other parts
+_IGNORES_CORRUPT = "ignoreCorruptFiles"
 
 # Options that choose files or only say how a schema is inferred: they do not change what a row holds.
 _WITHOUT_EFFECT = frozenset(
@@ -41,6 +42,18 @@ _AS_JAVA = {"utf-16": (b"\xfe\xff", "utf-16-be"), "utf-32": (b"", "utf-32-be")} 
 _SHORT_YEAR = re.compile(r"(?<!y)y{1,2}(?!y)|(?<!Y)Y{1,2}(?!Y)")
 _OF_LOCAL_TIMES = ("orc", "csv", "json")  # formats of which readers make moments by the rules of a time zone
 _FIXED_ZONE = re.compile(r"(Etc/)?(UTC|GMT)|Z|[+-]\d\d:\d\d")
+
+
+def cut_matters(description: Mapping[str, Any], settings: Iterable[Mapping[str, str]]) -> bool:
+    """Whether a file may give other rows where Spark cuts it into other parts: see `ignores_corrupt_files`."""
+    return description["format"] in _CUT_MATTERS or ignores_corrupt_files(description, settings)
+
+
+def ignores_corrupt_files(description: Mapping[str, Any], settings: Iterable[Mapping[str, str]]) -> bool:
+    """Whether of a file that cannot be read the rest is left out: that of a part, so that smaller parts give more of its rows."""
+    values = [value for key, value in description["options"].items() if key.lower() == _IGNORES_CORRUPT.lower()]
+    values += [of_session.get(f"{SQL}files.{_IGNORES_CORRUPT}", "false") for of_session in settings]
+    return any(value.strip().lower() != "false" for value in values)
 
 
 class Reading:

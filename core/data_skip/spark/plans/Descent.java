@@ -45,12 +45,13 @@ public final class Descent {
 
   /**
    * The plan with each scan as `wrap` gives it: (LogicalRelation, its Place) -> LogicalPlan. mistaken: as of Alike.areMistaken; of no rows is
-   * known then what Spark finds true of them.
+   * known then what Spark finds true of them. ordered: as of OrderOfRows.
    */
-  public static LogicalPlan rewritten(LogicalPlan plan, boolean mistaken, Set sampled, BiFunction wrap) {
+  public static LogicalPlan rewritten(LogicalPlan plan, boolean mistaken, Set sampled, Set[] ordered, BiFunction wrap) {
     Descent descent = new Descent(wrap);
     Place root = descent.place(plan, asking(plan), null, 0);
     if (!mistaken) descent.descend(sampled);
+    FilesRead.giveTheSame(descent.places, ordered[0], ordered[1]);
     LogicalPlan rewritten = descent.rewritten(root);
     return rewritten != plan && descent.readsOneFolderTwice() ? plan : rewritten; // which looks at every file: last, and if there is an index
   }

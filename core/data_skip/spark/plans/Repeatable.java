@@ -206,7 +206,7 @@ public final class Repeatable {
   }
 
   /** Whether an aggregate is the same in any order of the rows, but for the sign of a zero. */
-  private static boolean exact(Expression function) {
+  public static boolean exact(Expression function) {
     if (function instanceof Count) return true;
     DataType type = function.dataType();
     if (function instanceof Min || function instanceof Max) return isReal(type) || Plans.exact(type);

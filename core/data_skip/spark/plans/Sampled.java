@@ -8,20 +8,29 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.InputFileBlockLength;
+import org.apache.spark.sql.catalyst.expressions.InputFileBlockStart;
 import org.apache.spark.sql.catalyst.expressions.InputFileName;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.MonotonicallyIncreasingID;
 import org.apache.spark.sql.catalyst.expressions.Nondeterministic;
+import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 
 /**
- * The operators of a plan that give rows by which files are read, where that is seen: samples; and those that number rows, or draw for them,
- * as another one does. `monotonically_increasing_id()` and `rand(7)` go by how files are put together. A query that has the same twice, as
- * one that joins on such numbers, or takes those of `rand(7) < 0.5` apart from the others, gives the right rows only where both read the same
- * files; and those of two scans may differ, by the columns that they read and by the time that it takes to find them.
+ * The operators of a plan that give rows by which files are read, where that is seen: samples; those that ask for the parts into which Spark
+ * cuts files; and those that number rows, or draw for them, as another one does. `monotonically_increasing_id()` and `rand(7)` go by how files
+ * are put together. A query that has the same twice, as one that joins on such numbers, or takes those of `rand(7) < 0.5` apart from the others,
+ * gives the right rows only where both read the same files; and those of two scans may differ, by the columns that they read and by the time that
+ * it takes to find them.
  */
 public final class Sampled {
+  private static final List PARTS = java.util.Arrays.asList(new String[] {"file_block_start", "file_block_length"});
+
   private final Set found = Collections.newSetFromMap(new IdentityHashMap());
   private final Map first = new HashMap(); // what draws -> the first operator that has it
 
@@ -41,7 +50,7 @@ public final class Sampled {
   }
 
   private void add(LogicalPlan operator) {
-    if (operator instanceof Sample) found.add(operator);
+    if (operator instanceof Sample || asksForParts(operator)) found.add(operator);
     Set draws = new HashSet();
     scala.collection.Iterator expressions = operator.expressions().iterator();
     while (expressions.hasNext()) addDraws((Expression) expressions.next(), draws);
@@ -50,6 +59,24 @@ public final class Sampled {
       Object before = first.putIfAbsent(each.next(), operator);
       if (before != null) Collections.addAll(found, new Object[] {before, operator});
     }
+  }
+
+  /** Whether an operator asks into which parts Spark cuts files. */
+  public static boolean asksForParts(LogicalPlan operator) {
+    scala.collection.Iterator expressions = operator.expressions().iterator();
+    while (expressions.hasNext()) if (holdsPart((Expression) expressions.next())) return true;
+    return false;
+  }
+
+  private static boolean holdsPart(Expression expression) {
+    if (expression instanceof InputFileBlockStart || expression instanceof InputFileBlockLength) return true;
+    if (expression instanceof GetStructField && PARTS.contains(((GetStructField) expression).extractFieldName())) {
+      Object of = ((GetStructField) expression).child();
+      if (of instanceof Attribute && ((Attribute) of).metadata().contains("__metadata_col")) return true;
+    }
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (holdsPart((Expression) children.next())) return true;
+    return false;
   }
 
   /** What of an expression goes by a row's place. */
@@ -63,7 +90,8 @@ public final class Sampled {
   /** Equal for what gives the same over the same rows: its kind and its seed. The columns that it is given are other ones in each part of a query. */
   private static Object form(Expression expression) {
     List form = new ArrayList();
-    form.add(expression.getClass());
+    boolean ofTask = expression instanceof MonotonicallyIncreasingID; // it begins with the number of the task
+    form.add(ofTask ? SparkPartitionID.class : expression.getClass());
     for (int i = 0; i < expression.productArity(); i++) {
       Object part = expression.productElement(i);
       if (!(part instanceof Expression) || part instanceof Literal) form.add(part);

@@ -44,6 +44,11 @@ public final class SkippingRule extends Rule {
   private static final String NUMBERED =
       "what numbers rows or draws for them, as monotonically_increasing_id() or rand(7), stands twice in this query, and goes by the files that are read";
 
+  private static final String PARTS = "into which parts Spark cuts files depends on the files that are read: none is skipped where a query asks for them";
+  private static final String ORDERED =
+      "this query compares what goes by the order of rows, as a sum of fractions, first(x), row_number() or a LIMIT, with the same of this table:"
+          + " of each of its scans is used what all of them ask";
+
   private final BiFunction python;
   private final boolean everything;
   private final Contracts contracts;
@@ -103,11 +108,13 @@ public final class SkippingRule extends Rule {
       }
       Set sampled = Sampled.of(bare);
       tellSampled(sampled, why);
+      Set[] ordered = OrderOfRows.of(bare);
+      tellOrdered(ordered[0], why);
       boolean mistaken = isMistaken(bare);
       for (int i = 0; mistaken && i < scans.size(); i++) why.putIfAbsent(((LogicalRelation) scans.get(i)).relation(), MISTAKEN);
       left.onlySome();
       final SideTime time = new SideTime();
-      LogicalPlan rewritten = Descent.rewritten(bare, mistaken, sampled, new BiFunction() {
+      LogicalPlan rewritten = Descent.rewritten(bare, mistaken, sampled, ordered, new BiFunction() {
         private int number = -1;
 
         public Object apply(Object node, Object place) {
@@ -160,9 +167,15 @@ public final class SkippingRule extends Rule {
     java.util.Iterator each = sampled.iterator();
     while (each.hasNext()) {
       LogicalPlan operator = (LogicalPlan) each.next();
+      String told = operator instanceof Sample ? SAMPLED : Sampled.asksForParts(operator) ? PARTS : NUMBERED;
       List below = scans(operator);
-      for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), operator instanceof Sample ? SAMPLED : NUMBERED);
+      for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), told);
     }
+  }
+
+  private static void tellOrdered(Set scans, Map why) {
+    java.util.Iterator each = scans.iterator();
+    while (each.hasNext()) why.putIfAbsent(((LogicalRelation) each.next()).relation(), ORDERED);
   }
 
   /** Whether anything in a plan or its sub-queries asks something of rows: see Operators. */
@@ -338,7 +351,7 @@ public final class SkippingRule extends Rule {
       final List result = new ArrayList();
       SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          return Descent.rewritten(kept, isMistaken(kept), Sampled.of(kept), new BiFunction() {
+          return Descent.rewritten(kept, isMistaken(kept), Sampled.of(kept), OrderOfRows.of(kept), new BiFunction() {
             private int number = -1;
 
             public Object apply(Object scan, Object place) {

@@ -1,0 +1,120 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThan;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.util.TypeUtils;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/** Scans of one table that are to read the same files, where they may read the same rows: see OrderOfRows. */
+public final class FilesRead {
+  private FilesRead() {}
+
+  /** Whether a folder of one scan is that of the other, or lies in it. */
+  public static boolean overlap(LogicalRelation one, LogicalRelation other) {
+    List mine = Description.roots(one);
+    List theirs = Description.roots(other);
+    for (int i = 0; i < mine.size(); i++) {
+      for (int j = 0; j < theirs.size(); j++) {
+        String here = mine.get(i) + "/";
+        String there = theirs.get(j) + "/";
+        if (here.startsWith(there) || there.startsWith(here)) return true;
+      }
+    }
+    return false;
+  }
+
+  /** Leaves of what each of these scans (alike) is given what all others of the folder are given, but those of other rows; none: nothing. */
+  public static void giveTheSame(List places, Set alike, Set none) {
+    List scans = new ArrayList();
+    for (int i = 0; i < places.size(); i++) if (alike.contains(((Place) places.get(i)).plan)) scans.add(places.get(i));
+    boolean[][] meet = new boolean[scans.size()][scans.size()];
+    for (int i = 0; i < scans.size(); i++) {
+      Place one = (Place) scans.get(i);
+      one.given = none.contains(one.plan) ? PushedDown.NOTHING : PushedDown.NOTHING.and(one.given.predicates()); // sides may be run for one of them only
+    }
+    for (int i = 0; i < scans.size(); i++) for (int j = 0; j < scans.size(); j++) meet[i][j] = i != j && meet((Place) scans.get(i), (Place) scans.get(j));
+    for (boolean changed = true; changed;) {
+      changed = false;
+      for (int i = 0; i < scans.size(); i++) {
+        for (int j = 0; j < scans.size(); j++) changed = meet[i][j] && isLess((Place) scans.get(i), (Place) scans.get(j)) || changed;
+      }
+    }
+  }
+
+  private static boolean meet(Place one, Place other) {
+    return overlap((LogicalRelation) one.plan, (LogicalRelation) other.plan) && !areApart(one, other);
+  }
+
+  /** Leaves of what one is given what the other is given; whether that is less. */
+  private static boolean isLess(Place one, Place other) {
+    int before = one.given.predicates().size();
+    boolean same = ((LogicalRelation) one.plan).schema().equals(((LogicalRelation) other.plan).schema());
+    one.given = same ? one.given.among(other.given, places(one), places(other)) : PushedDown.NOTHING;
+    return one.given.predicates().size() < before;
+  }
+
+  private static Map places(Place scan) {
+    return Alike.places(scan.plan.output());
+  }
+
+  /** Whether no row is of both, as of two days. */
+  private static boolean areApart(Place one, Place other) {
+    List mine = comparisons(one);
+    List theirs = comparisons(other);
+    for (int i = 0; i < mine.size(); i++) {
+      for (int j = 0; j < theirs.size(); j++) {
+        BinaryComparison here = (BinaryComparison) mine.get(i);
+        BinaryComparison there = (BinaryComparison) theirs.get(j);
+        if (name(here).equals(name(there)) && (isBelow(here, there) || isBelow(there, here))) return true;
+      }
+    }
+    return false;
+  }
+
+  /** Those of a column with a value. */
+  private static List comparisons(Place scan) {
+    List found = new ArrayList();
+    for (int i = 0; i < scan.given.predicates().size(); i++) {
+      List parts = Plans.conjuncts((Expression) scan.given.predicates().get(i));
+      for (int j = 0; j < parts.size(); j++) {
+        if (!(parts.get(j) instanceof BinaryComparison)) continue;
+        BinaryComparison part = (BinaryComparison) parts.get(j);
+        boolean value = right(part) instanceof Literal && ((Literal) right(part)).value() != null;
+        if (left(part) instanceof AttributeReference && value && Plans.exact(left(part).dataType())) found.add(part);
+      }
+    }
+    return found;
+  }
+
+  private static Expression left(BinaryComparison comparison) {
+    return (Expression) comparison.left();
+  }
+
+  private static Expression right(BinaryComparison comparison) {
+    return (Expression) comparison.right();
+  }
+
+  private static String name(BinaryComparison comparison) {
+    return ((AttributeReference) left(comparison)).name();
+  }
+
+  private static boolean isBelow(BinaryComparison one, BinaryComparison other) {
+    boolean ends = one instanceof EqualTo || one instanceof LessThan || one instanceof LessThanOrEqual;
+    boolean begins = other instanceof EqualTo || other instanceof GreaterThan || other instanceof GreaterThanOrEqual;
+    if (!ends || !begins || !right(one).dataType().equals(right(other).dataType())) return false;
+    Object last = ((Literal) right(one)).value();
+    int order = TypeUtils.getInterpretedOrdering(right(one).dataType()).compare(last, ((Literal) right(other)).value());
+    return order < 0 || order == 0 && (one instanceof LessThan || other instanceof GreaterThan);
+  }
+}

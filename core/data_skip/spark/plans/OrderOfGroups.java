@@ -1,0 +1,57 @@
+package data_skip;
+
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.RankLike;
+import org.apache.spark.sql.catalyst.expressions.RowFrame$;
+import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
+import org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$;
+import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
+import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
+import org.apache.spark.sql.catalyst.plans.logical.Expand;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+
+/** Of what operators and functions give, whether it goes by the order of the rows that they are given, or by which of them are in one task. */
+public final class OrderOfGroups {
+  private OrderOfGroups() {}
+
+  /** Whether an operator gives the same rows in any order, if all that it evaluates does. Others, as a LIMIT or mapInPandas, may not. */
+  public static boolean isKnown(LogicalPlan plan) {
+    boolean byRow = plan instanceof Project || plan instanceof Filter || plan instanceof Generate || plan instanceof Expand || plan instanceof BaseEvalPython;
+    boolean all = plan instanceof Sort || plan instanceof RepartitionOperation || plan instanceof RebalancePartitions || plan instanceof SubqueryAlias;
+    boolean many = plan instanceof Join || plan instanceof Union || plan instanceof WithCTE || Groups.of(plan);
+    return byRow || all || many || plan instanceof CollectMetrics;
+  }
+
+  /** Whether an expression holds a function of many rows that goes by their order. */
+  public static boolean counts(Expression expression) {
+    if (expression instanceof WindowExpression) return !isSure((WindowExpression) expression);
+    if (expression instanceof AggregateExpression) return !Repeatable.exact(((AggregateExpression) expression).aggregateFunction());
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (counts((Expression) children.next())) return true;
+    return false;
+  }
+
+  /** Of rows that the order of a window takes for equal, as rank() does: by rows counted, as of ROWS BETWEEN, one is before the other. */
+  private static boolean isSure(WindowExpression window) {
+    Expression function = window.windowFunction();
+    if (function instanceof RankLike) return true;
+    if (!(function instanceof AggregateExpression) || counts(function)) return false;
+    if (!(window.windowSpec().frameSpecification() instanceof SpecifiedWindowFrame)) return false;
+    SpecifiedWindowFrame frame = (SpecifiedWindowFrame) window.windowSpec().frameSpecification();
+    boolean whole = frame.lower() == UnboundedPreceding$.MODULE$ && frame.upper() == UnboundedFollowing$.MODULE$;
+    return whole || frame.frameType() != RowFrame$.MODULE$;
+  }
+}
