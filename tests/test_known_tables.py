@@ -11,7 +11,7 @@ import pytest
 
 from data_skip import DataSkipError, MinMax
 from data_skip.planning.callback import Callback
-from data_skip.store import DeltaStore
+from data_skip.store import DeltaStore, Places, StoreError
 from tests.support import Lake, rows_of
 
 Read = Callable[[str], tuple[int, int]]
@@ -137,3 +137,15 @@ def test_an_index_that_cannot_be_read(lake: Lake, read: Read) -> None:
     assert read("x = 0")[0] == 1
     with pytest.raises(DataSkipError, match="exists already"):
         lake.table().create_index(MinMax("x"))
+
+
+def test_a_place_that_cannot_be_looked_at(lake: Lake, read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a folder that others may not see, before that of the index: it is looked for each time, and files are skipped."""
+    lake.index(MinMax("x"))
+
+    def watched(self: Places, snapshot: object) -> None:
+        raise StoreError("no")
+
+    monkeypatch.setattr(Places, "watched", watched)
+    _settled(read, "x = 1")
+    assert read("x = 0") == (1, 1) and read("x = 2") == (1, 1)

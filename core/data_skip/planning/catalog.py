@@ -157,7 +157,10 @@ class Catalog:
         for root in roots:
             for candidate, _ in _candidates(root):
                 snapshot = found.get(candidate)
-                part = self.store(candidate).watched(snapshot)
+                try:
+                    part = self.store(candidate).watched(snapshot)
+                except StoreError:
+                    part = None  # a place that cannot be looked at, before the one that was found
                 if part is None:
                     return None
                 result.update(part)

@@ -78,7 +78,7 @@ class Jvm:
 
     def look_again(self) -> None:
         """What Python has said of indexes may be otherwise by now: it is asked again. Where Spark was stopped, nobody asks."""
-        with suppress(*SPARK_ERRORS):
+        with suppress(Py4JError):
             self._rule.tables().forget()
 
     def decided_again(self) -> str:
