@@ -15,7 +15,7 @@ import pyspark.sql.functions as F
 import pytest
 from pyspark.sql import SparkSession
 
-from data_skip import MinMax, Skipping, ValueList
+from data_skip import MinMax, Skipping, ValueList, versioned
 from tests.support import Lake
 
 
@@ -35,7 +35,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "row": lambda: F.udf(backwards, "string"),
     "row_by_arrow": lambda: F.udf(backwards, "string", useArrow=True),
     "pandas": lambda: F.pandas_udf(backwards_of_series, "string"),  # type: ignore[call-overload]
-    "arrow": lambda: F.arrow_udf(backwards_of_array, "string"),
+    "arrow": lambda: F.arrow_udf(versioned(backwards_of_array, 1), "string"),
 }
 
 

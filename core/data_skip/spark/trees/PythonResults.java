@@ -24,6 +24,8 @@ public final class PythonResults {
   public static final int ROWS_BY_ARROW = 101;
   private static final int OF_SERIES = 200;
   private static final int OF_MANY_SERIES = 204;
+  private static final int OF_ARRAYS = 250;
+  private static final int OF_MANY_ARRAYS = 251;
   private static final String SAFELY = "spark.sql.execution.pandas.convertToArrowArraySafely";
   private static final String BY_SERIES = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled";
 
@@ -48,9 +50,11 @@ public final class PythonResults {
    * another zone beside one that pandas cannot hold, as 9999-12-31, dates of times are those of UTC or local ones, and a NaT is NULL beside a boolean,
    * and an error alone. Where it makes an array of Arrow of it at once (later versions), BOOLEAN is the same as well, and whole numbers, where those
    * that are too large are errors. So are others of a function that gives no other values than of its type, as it says by its version (functions.py).
+   * A function that makes the arrays itself, `pa.array([...])`, has Arrow infer as much, of text as well, and PySpark casts what it gives, safely.
    */
   public static boolean changeBesideOthers(PythonUDF function) {
     DataType type = function.dataType();
+    if (givesArrays(function)) return !(type instanceof BinaryType || type instanceof BooleanType || type instanceof IntegralType) && !isVersioned(function);
     if (isTextual(type) || !isByArrow(function)) return false;
     if (function.evalType() == ROWS_BY_ARROW && makesSeries()) return true;
     if (type instanceof IntegralType) return !is(SAFELY);
@@ -64,6 +68,10 @@ public final class PythonResults {
    */
   private static boolean isByArrow(PythonUDF function) {
     return function.evalType() == ROWS_BY_ARROW || isOfSeries(function) && ConfigEntry$.MODULE$.findEntry(BY_SERIES) != null;
+  }
+
+  private static boolean givesArrays(PythonUDF function) {
+    return function.evalType() == OF_ARRAYS || function.evalType() == OF_MANY_ARRAYS;
   }
 
   private static boolean isOfSeries(PythonUDF function) {
