@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyspark.sql.functions as F
 import pytest
 from pyspark.errors import PythonException
@@ -24,6 +25,10 @@ def exact(s: str | None) -> Decimal | None:
 
 def all_exact(s: pd.Series) -> pd.Series:
     return s.map(exact)
+
+
+def array_of_exact(s: pa.Array) -> pa.Array:
+    return pa.array(map(exact, s.to_pylist()))
 
 
 def all_floats(s: pd.Series) -> pd.Series:
@@ -54,3 +59,19 @@ def test_functions_with_a_version_give_values_of_their_type(lake: Lake) -> None:
         lake.file(str(i), {"s": [s]})
     lake.index(ValueList("s"), ValueList("read(s)"))
     lake.check("read(s) = 0.3D", read=["0"])
+
+
+@pytest.mark.spark_version
+@pytest.mark.parametrize(("type_", "alone"), [("double", "> 0.3D"), ("string", "= '0.3'")])
+def test_arrays_of_other_types_are_of_that_of_their_batch(lake: Lake, type_: str, alone: str) -> None:
+    """A function that has Arrow infer the type of its array: of Decimal('0.3') another one beside Decimal('1E-22')."""
+    if not hasattr(F, "arrow_udf"):
+        pytest.skip("this Spark has no arrow_udf")
+    for i, s in enumerate(("0.3", "1E-22")):
+        lake.file(str(i), {"s": [s]})
+    lake.index(ValueList("s"))
+    lake.view()
+    lake.spark.udf.register("read", F.arrow_udf(array_of_exact, type_))
+    assert lake.query(f"SELECT s FROM t WHERE read(s) {alone}").scans == []
+    lake.spark.udf.register("read", F.arrow_udf(versioned(array_of_exact, 1), type_))  # a promise, here false, that all are of that type
+    assert lake.query("SELECT s FROM t WHERE read(s) = '7'").scans[-1].files_read == 0
