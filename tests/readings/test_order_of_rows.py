@@ -52,6 +52,8 @@ def ordered(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.Te
         f"SELECT a.s = b.s FROM ({SUMS}) a JOIN (SELECT k, sum(x) AS s, max(id) FROM ordered GROUP BY k) b ON a.k = abs(b.k) WHERE a.k = 5",
         f"SELECT a.id FROM ({NUMBERED}) a JOIN ({NUMBERED}) b ON a.id = b.id WHERE a.k = 4 AND a.n = 2 AND b.n = 2",
         f"SELECT a.k FROM ({LAST}) a JOIN ({LAST}) b ON a.i = b.i WHERE a.k = 4",
+        f"SELECT a.k, c.x FROM (({SUMS}) a JOIN (SELECT k, sum(x) AS s, max(id) FROM ordered GROUP BY k) b ON a.k = abs(b.k))"
+        " LEFT JOIN (SELECT id * 1.5D AS x FROM range(1000)) c ON a.s > c.x AND c.x >= b.s WHERE a.k = 5",
     ],
 )
 def test_what_goes_by_the_order_is_compared(ordered: Lake, sql: str) -> None:

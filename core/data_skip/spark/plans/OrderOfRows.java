@@ -10,6 +10,7 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -91,9 +92,10 @@ public final class OrderOfRows {
       List parts = Plans.conjuncts((Expression) expressions.next());
       for (int i = 0; i < parts.size(); i++) {
         followQueries((Expression) parts.get(i));
-        compare((Expression) parts.get(i), plan instanceof Project);
+        if (plan instanceof Project) compareShown((Expression) parts.get(i));
         all.addAll(by((Expression) parts.get(i)));
       }
+      if (!(plan instanceof Project)) compare(parts);
     }
     if (Groups.of(plan)) {
       java.util.Iterator keys = Groups.keys(plan).keySet().iterator();
@@ -172,14 +174,32 @@ public final class OrderOfRows {
     return found;
   }
 
-  /** shown: what is made of values goes on, and is compared only where that is asked. */
-  private void compare(Expression expression, boolean shown) {
-    if (!shown || expression.resolved() && expression.dataType() instanceof BooleanType) {
+  /** Conjuncts: two may compare values by an attribute that both are about, as `a > c AND c >= b` does. */
+  private void compare(List parts) {
+    for (List left = new ArrayList(parts); !left.isEmpty();) {
+      Expression first = (Expression) left.remove(0);
+      AttributeSet about = first.references();
+      Set operators = by(first);
+      for (int i = 0; i < left.size();) {
+        Expression part = (Expression) left.get(i++);
+        if (!SideRows.meets(part, about)) continue;
+        about = about.$plus$plus(part.references());
+        operators.addAll(by(part));
+        left.remove(part);
+        i = 0;
+      }
+      meet(new ArrayList(operators));
+    }
+  }
+
+  /** What is made of values goes on, and is compared only where that is asked. */
+  private void compareShown(Expression expression) {
+    if (expression.resolved() && expression.dataType() instanceof BooleanType) {
       meet(new ArrayList(by(expression)));
       return;
     }
     scala.collection.Iterator children = expression.children().iterator();
-    while (children.hasNext()) compare((Expression) children.next(), true);
+    while (children.hasNext()) compareShown((Expression) children.next());
   }
 
   private void meet(List operators) {
