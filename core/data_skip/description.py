@@ -10,7 +10,7 @@ from data_skip import html
 from data_skip.clause import Mask
 from data_skip.errors import counted
 from data_skip.index import Index
-from data_skip.planning.decide import usable
+from data_skip.planning.bound import usable
 from data_skip.planning.report import human
 from data_skip.store import Snapshot
 

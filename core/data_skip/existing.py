@@ -14,8 +14,8 @@ from data_skip.building.stored import stored_columns, tuned_otherwise
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.expression import calls_python
 from data_skip.index import Index
+from data_skip.planning.bound import usable
 from data_skip.planning.catalog import Catalog
-from data_skip.planning.decide import usable
 from data_skip.spark.errors import SPARK_ERRORS
 from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot

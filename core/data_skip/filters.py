@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -39,9 +40,15 @@ class Indexes:
 
     Of every row that satisfies the node, the other predicate must be true, or true of one of its elements (see elements.py)."""
 
+    @cached_property
+    def _by_kind(self) -> dict[type[Index], list[BoundIndex]]:
+        return {}
+
     def of(self, kind: type[Index]) -> Iterator[BoundIndex]:
         """All indexes of a class."""
-        return (index for index in self.bound if isinstance(index.index, kind))
+        if kind not in self._by_kind:
+            self._by_kind[kind] = [index for index in self.bound if isinstance(index.index, kind)]
+        return iter(self._by_kind[kind])
 
     def over(self, expression: Expression, kind: type[Index]) -> Iterator[BoundIndex]:
         """The indexes of a class whose only expression is this one."""

@@ -44,9 +44,10 @@ from data_skip.existing import Existing, IndexExistsError, SameIndexError
 from data_skip.files.listing import Listing
 from data_skip.index import Index
 from data_skip.pictures import by_matplotlib
+from data_skip.planning.bound import Bound
 from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
-from data_skip.planning.decide import bound, decide
+from data_skip.planning.decide import decide
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.pictured import boxes
 from data_skip.spark.errors import SPARK_ERRORS, first_line
@@ -54,7 +55,6 @@ from data_skip.spark.jvm import Jvm, refuse_stopped, session_alone
 from data_skip.spark.settings import disabled
 from data_skip.store import Places, Snapshot, StoreError
 from data_skip.store.history import Step
-from data_skip.store.reader import Reading
 from data_skip.store.vacuuming import KEPT_HOURS
 from data_skip.store.versions import KEYS_SCHEMA
 from data_skip.upkeep import keep_up, order_of
@@ -362,9 +362,10 @@ class Table:
         As where an index was collected with another time zone than the session's.
         """
         snapshot, scan = self._snapshot(), self._state().scan
-        reading, knowledge = Reading(scan.description, scan.settings), self._catalog.knowledge
-        found = [bound(column, one, reading, knowledge) for column, one in (snapshot.definitions if snapshot else {}).items()]
-        return [why for why in found if isinstance(why, str)]
+        if snapshot is None:
+            return []
+        bound = Bound.of(snapshot, scan, self._catalog.knowledge)
+        return [why for why in map(bound.__getitem__, snapshot.definitions) if isinstance(why, str)]
 
     def plot(self, *columns: str) -> Figure:
         """A picture of how well clustered the files are: their boxes over one or two indexed expressions, as `ScanReport.plot` has them.

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from data_skip.errors import DataSkipWarning
 from data_skip.index import Index
+from data_skip.planning.bound import usable
 from data_skip.planning.catalog import Catalog
-from data_skip.planning.decide import usable
 from data_skip.store import Places, Snapshot, StoreError
 from data_skip.store.layout import NotDeletedError
 from data_skip.store.rewriting import Order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
@@ -16,19 +16,18 @@ from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
 from data_skip.expression import Call, Column, columns_of
 from data_skip.files.listing import ListedVersions, Listing, told
 from data_skip.filters import Indexes
-from data_skip.index import BoundIndex, Index
+from data_skip.index import BoundIndex
+from data_skip.planning.bound import Bound
 from data_skip.planning.catalog import Knowledge
 from data_skip.planning.deadline import Deadline
 from data_skip.planning.in_tasks import Tasks, Told
 from data_skip.planning.merging import Decision, generate_clause
 from data_skip.planning.partitions import partition_values
 from data_skip.planning.partitions import records as partition_records
-from data_skip.proofs.elements import indexed
-from data_skip.proofs.steady import why_unsteady, why_unsteady_as_read
 from data_skip.spark.bridge import Scan
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition
-from data_skip.store.reader import Reading, cut_matters, difference, ignores_corrupt_files
+from data_skip.store.reader import cut_matters, ignores_corrupt_files
 
 _CUT_OTHERWISE = (
     "nothing is skipped: a large file that is new, or has lines of which nothing is sure,"
@@ -236,19 +235,19 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
 
     Indexes of which no column is in the predicate are not looked at.
     """
-    reading = Reading(scan.description, scan.settings)
+    bound = Bound.of(snapshot, scan, knowledge)
     paths = {column.path for column in columns_of([scan.predicate])}
     columns = {path[0] for path in paths}
     of_columns = ((column, definition) for column, definition in snapshot.definitions.items() if not columns.isdisjoint(definition.columns))
     asked = {column: definition for column, definition in of_columns if _asked(definition, paths)}
-    found = [bound(column, definition, reading, knowledge) for column, definition in asked.items()]
+    found = [bound[column] for column in asked]
     unused = [(frozenset(one.columns), why) for one, why in zip(asked.values(), found, strict=True) if isinstance(why, str)]
     notes += [why_not for _, why_not in unused]
     served = [index for index in found if isinstance(index, BoundIndex)]
     partitions = partition_values(scan.predicate).values()
     decision = generate_clause(scan.predicate, Indexes((*served, *partitions), scan), knowledge.filters, deadline)
     decision.unused = unused
-    others = (bound(column, definition, reading, knowledge) for column, definition in snapshot.definitions.items() if column not in asked)
+    others = (bound[column] for column in snapshot.definitions if column not in asked)
     decision.same_reader = bool(served) or any(isinstance(other, BoundIndex) for other in others)
     return decision
 
@@ -256,34 +255,3 @@ def represent(scan: Scan, snapshot: Snapshot, knowledge: Knowledge, notes: list[
 def _asked(definition: Definition, paths: Collection[tuple[str, ...]]) -> bool:
     """Whether one of some columns and fields is in an index, or holds one that is."""
     return any(mine[: len(path)] == path[: len(mine)] for mine in definition.paths for path in paths)
-
-
-def bound(column: str, definition: Definition, reading: Reading, knowledge: Knowledge) -> BoundIndex | str:
-    """The index of a column of the store, for a scan; or why it is not used."""
-    index = usable(definition, knowledge.kinds)
-    if isinstance(index, str):
-        return index
-    trees = definition.bound_expressions
-    if index.column != column:
-        return f"{definition} is not used: its column is {column}, not {index.column}"
-    if why_not := why_unsteady(trees) or why_unsteady_as_read(trees, definition.reader):
-        return f"{definition} is not used: it {why_not}"
-    if why_not := difference(definition.reader, reading.reader(trees)):
-        return f"{definition} is not used: {why_not}"
-    return BoundIndex(index, indexed(trees))
-
-
-def usable(definition: Definition, kinds: Mapping[str, type[Index]]) -> Index | str:
-    """The index of a definition, or why this session cannot use it."""
-    kind = kinds.get(definition.kind)
-    if kind is None:
-        return f"{definition} is not used: no loaded plugin knows {definition.kind}; install the one that does"
-    if kind.version != definition.version:
-        return (
-            f"{definition} is not used: collected by version {definition.version} of {definition.kind}, this is {kind.version};"
-            " drop the index and create it again"
-        )
-    try:
-        return kind(*definition.expressions, **definition.parameters)
-    except Exception as error:
-        return f"{definition} is not used: {error}"

@@ -22,7 +22,7 @@ from data_skip.errors import DataSkipError
 from data_skip.expression import Expression
 from data_skip.index import BoundIndex, Index
 from data_skip.pictures.boxes import MOST_NUMBER, Boxes, Region, Scale, Side
-from data_skip.planning.decide import usable
+from data_skip.planning.bound import usable
 from data_skip.planning.merging import Decision
 from data_skip.planning.normalize import normalize
 from data_skip.proofs.satisfying import jointly_satisfying

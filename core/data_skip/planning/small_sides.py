@@ -16,10 +16,11 @@ from data_skip.errors import counted
 from data_skip.expression import Column
 from data_skip.index import BoundIndex
 from data_skip.indexes.min_max import MinMax
+from data_skip.planning.bound import Bound
 from data_skip.planning.catalog import Knowledge
-from data_skip.planning.decide import Judgement, Verdict, bound
+from data_skip.planning.decide import Judgement, Verdict
 from data_skip.planning.report import human
-from data_skip.store.reader import Reading
+from data_skip.spark.bridge import Scan
 
 _OPENED = 1 << 18  # bytes that are read in the time in which a local file is opened, in two milliseconds or three
 Bytes = npt.NDArray[np.float64]
@@ -42,7 +43,6 @@ def worth(judgement: Judgement, knowledge: Knowledge) -> Worth:
     listing, scan = judgement.listing, judgement.listing.scan
     if all(listing.refusals):
         return Worth([refusal or "" for refusal in listing.refusals], 0)
-    reading = Reading(scan.description, scan.settings)
     files = listing.count - sum(int(np.count_nonzero(verdict.skippable)) for verdict in judgement.verdicts)
     left = [_left(verdict, scan.description["reads"]) for verdict in judgement.verdicts]
     why_not, saves = [], 0.0
@@ -50,7 +50,7 @@ def worth(judgement: Judgement, knowledge: Knowledge) -> Worth:
         if refusal:
             why_not.append(refusal)
             continue
-        serving = [_serving(verdict, asked["columns"], reading, knowledge) for verdict in judgement.verdicts]
+        serving = [_serving(verdict, asked["columns"], scan, knowledge) for verdict in judgement.verdicts]
         found = [index for indexes in serving for index in indexes if isinstance(index, BoundIndex)]
         size = sum(of_files.sum() for of_files in left)
         until = judgement.deadline.end
@@ -86,10 +86,10 @@ def _left(verdict: Verdict, reads: Mapping[str, Any]) -> Bytes:
     return np.where(verdict.fresh & verdict.may_match, whole + rest, 0.0)
 
 
-def _serving(verdict: Verdict, columns: Sequence[str], reading: Reading, knowledge: Knowledge) -> list[BoundIndex | str]:
+def _serving(verdict: Verdict, columns: Sequence[str], scan: Scan, knowledge: Knowledge) -> list[BoundIndex | str]:
     """The indexes over some columns; of those that do not serve the scan, why not."""
-    definitions = verdict.snapshot.definitions.items()
-    return [bound(column, d, reading, knowledge) for column, d in definitions if not d.columns.isdisjoint(columns)]
+    bound = Bound.of(verdict.snapshot, scan, knowledge)
+    return [bound[column] for column, definition in verdict.snapshot.definitions.items() if not definition.columns.isdisjoint(columns)]
 
 
 def _skipped(verdict: Verdict, left: Bytes, serving: Sequence[BoundIndex | str], keys: Sequence[str], until: float) -> float:

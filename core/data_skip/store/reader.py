@@ -59,6 +59,8 @@ def ignores_corrupt_files(description: Mapping[str, Any], settings: Iterable[Map
 class Reading:
     """How a scan turns files into values. `description` and `settings` are those of a Scan."""
 
+    BY = ("code", "format", "schema", "options")  # what it goes by of a description
+
     def __init__(self, description: Mapping[str, Any], settings: Sequence[Mapping[str, str]]) -> None:
         self._code = description.get("code")
         self._format, self._schema = description["format"], _parsed(description["schema"])

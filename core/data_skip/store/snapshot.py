@@ -65,6 +65,7 @@ class Snapshot(StoredRecords):
         self.parts = frozenset(files.files)  # all files that its log names
         self.definitions = {name: defined(field) for name, field in self.fields.items()}
         self.valued: set[str] = set()  # columns of which every file is known to hold a value: queries find that out
+        self.bound: tuple[object, object] = None, None  # how a scan read, and the indexes that were bound for it: see planning/bound.py
         self._mapped = "", 0  # by which name the JVM has how many of the file versions, the first ones
         self._file: KeysFile | None = None  # of the keys, until they are handed over
         self._dataset, self._versions = self._versions_of(files, earlier)
