@@ -18,7 +18,7 @@ from data_skip import BloomFilter, DataSkipError, Hybrid, Index, MinMax
 from data_skip.building import binding
 from data_skip.building.remote_files import RemoteFiles
 from data_skip.expression import Call, decode
-from data_skip.planning.decide import usable
+from data_skip.planning.bound import usable
 from data_skip.store.definition import Definition
 from data_skip.store.layout import StoreError
 from data_skip.store.sizes import refuse_large

@@ -25,7 +25,8 @@ class Bound:
     @classmethod
     def of(cls, snapshot: Snapshot, scan: Scan, knowledge: Knowledge) -> Bound:
         """Those of the scan before, if that read alike: mostly all do."""
-        asked = (*(scan.description.get(key) for key in Reading.BY), scan.settings, knowledge.kinds)
+        versions = [kind.version for kind in knowledge.kinds.values()]  # that of a class may be raised while it is loaded
+        asked = (*(scan.description.get(key) for key in Reading.BY), scan.settings, knowledge.kinds, versions)
         before, known = snapshot.bound
         if before != asked:
             known = cls(snapshot, scan, knowledge)
