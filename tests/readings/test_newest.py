@@ -11,9 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyspark.sql.functions as F
 import pytest
-from pyspark.errors import PythonException
+from pyspark.errors import ParseException, PythonException
 
-from data_skip import ValueList, versioned
+from data_skip import DataSkipError, MinMax, ValueList, versioned
 from tests.support import Lake, settings_of
 
 IN_ONE_BATCH = {"spark.sql.files.minPartitionNum": "1", "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false"}
@@ -75,3 +75,21 @@ def test_arrays_of_other_types_are_of_that_of_their_batch(lake: Lake, type_: str
     assert lake.query(f"SELECT s FROM t WHERE read(s) {alone}").scans == []
     lake.spark.udf.register("read", F.arrow_udf(versioned(array_of_exact, 1), type_))  # a promise, here false, that all are of that type
     assert lake.query("SELECT s FROM t WHERE read(s) = '7'").scans[-1].files_read == 0
+
+
+@pytest.mark.spark_version
+def test_a_type_that_pyspark_does_not_know(lake: Lake) -> None:
+    """It reads no table of such a column itself; indexes over others serve."""
+    folder = lake.folder / "nanos"
+    try:
+        with settings_of(lake.spark, {"spark.sql.timestampNanosTypes.enabled": "true"}):
+            written = lake.spark.sql("SELECT id, CAST('2020-01-01 00:00:00.123456789' AS TIMESTAMP_NTZ(9)) AS n FROM range(10)")
+            written.repartitionByRange(2, "id").write.parquet(str(folder))
+            table = lake.skipping.table(str(folder))
+            with pytest.raises(DataSkipError, match="PySpark knows no type of 'n'"):
+                table.create_index(MinMax("n"))
+            table.create_index(MinMax("id"))
+            lake.spark.read.parquet(str(folder)).where("id = 3").count()
+            assert lake.skipping.report().scans[0].files_read == 1
+    except ParseException:
+        pytest.skip("this Spark has no timestamps by the nanosecond")

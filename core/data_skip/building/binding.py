@@ -72,7 +72,10 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
         if not stored and (why := jvm.why_not_evaluated(sql)):  # as no refresh would
             raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}")
         trees.append(tree)
-        types.append(selected.schema[0].dataType)
+        try:
+            types.append(selected.schema[0].dataType)
+        except PySparkException as error:  # as of timestamps by the nanosecond
+            raise DataSkipError(f"{index} cannot be built: PySpark knows no type of {sql!r}: {first_line(error)}") from error
     expressions = [decode(tree) for tree in trees]
     together = frame.select(*map(F.expr, index.inputs))
     if not all(isinstance(expression, Column) for expression in expressions) and jvm.mistakes(together):
