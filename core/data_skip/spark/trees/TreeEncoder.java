@@ -7,6 +7,7 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
@@ -43,8 +44,9 @@ import org.apache.spark.unsafe.types.UTF8String;
  * Each node gets a number, its place in `nodes`: Python names nodes by it when it asks Spark to evaluate one.
  */
 public final class TreeEncoder {
-  /** Differs from session to session: an object known by its address only must not look equal to one of another session. */
+  /** Differs from session to session: what cannot be encoded must not look equal to anything of another session. */
   private static final String SESSION = java.util.UUID.randomUUID().toString();
+  private static final AtomicLong OPAQUE = new AtomicLong(); // addresses and hashes come again
 
   private int randoms; // that were encoded
   private final List variables = new ArrayList(); // of the lambda functions around a node, by id: known by their depth, not by their names
@@ -283,7 +285,7 @@ public final class TreeEncoder {
   }
 
   private static String opaque(Object element) {
-    return "?" + element.getClass().getName() + "@" + System.identityHashCode(element) + "@" + SESSION;
+    return "?" + element.getClass().getName() + "@" + OPAQUE.incrementAndGet() + "@" + SESSION;
   }
 
   /** The value of a literal in Spark's own representation: {"null": true}, {"int": ..}, {"text": base64}, ...; days for dates, microseconds for times. */
