@@ -21,7 +21,7 @@ LEGACY = {"spark.sql.legacy.timeParserPolicy": "LEGACY"}
 
 def test_java_and_python_know_such_text_by_the_same() -> None:
     java = UNDATED.read_text("utf-8").replace("\\\\", "\\")
-    for pattern in (steady._WITHOUT_DATE, steady._TIMESTAMP, reader._SHORT_YEAR):
+    for pattern in (steady._WITHOUT_DATE, steady._TIMESTAMP, steady._TIME, steady._OF_TIME, reader._SHORT_YEAR):
         assert f'"{pattern.pattern}"' in java
     spark_own = [name for name in steady._PARSERS if not name.startswith("Try")]  # which Spark replaces before anything is evaluated
     assert f'"{" ".join(spark_own)}"' in java and f'"{" ".join(steady._BY_PATTERN)}"' in java

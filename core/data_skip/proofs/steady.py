@@ -12,8 +12,10 @@ from data_skip.store.reader import why_of_this_year
 
 _PARSERS = ("Cast", "TryCast", "JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet", "TryVariantGet")
 _BY_PATTERN = ("GetTimestamp", "UnixTimestamp", "ToUnixTimestamp")
-_WITHOUT_DATE = re.compile(r"\b(string|char|varchar|variant|time)\b")
+_WITHOUT_DATE = re.compile(r"\b(string|char|varchar|variant)\b")
 _TIMESTAMP = re.compile(r"\btimestamp(_ltz)?\b")
+_TIME = re.compile(r"\btime\(")
+_OF_TIME = re.compile(r"\btimestamp(_ltz|_ntz)?\b")  # of text without a date timestamp_ntz is none
 _BY_PANDAS = (101, 200, 204)  # Spark's PythonEvalType: rows by Arrow, series, iterators of series
 _SAME = ("string", "char", "varchar", "binary", "float", "double", "decimal", "date")  # how types begin of which pandas has one form
 _CHANGING = "whole numbers, booleans, times or nested values"  # the parts of times are numbers with fractions then
@@ -40,6 +42,8 @@ def _patterns(call: Call) -> Iterator[str]:
 
 
 def _why(call: Call) -> str:
+    if call.name in _PARSERS and _OF_TIME.search(call.type) and any(_TIME.search(operand.type) for operand in call.operands):
+        return "makes timestamps of times, which are those of the current day; index a function of the times"
     if call.name in _PARSERS and _TIMESTAMP.search(call.type) and any(_WITHOUT_DATE.search(operand.type) for operand in call.operands):
         return "makes timestamps of text, in which a time without a date is one of the current day; give to_timestamp a format"
     if '"doubtful"' in call.parameters and call.deterministic:  # as Doubtful.java says

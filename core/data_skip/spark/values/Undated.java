@@ -19,14 +19,17 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Text that is another moment tomorrow: a time without a date is one of the current day, and where java.text parses, years of two digits
- * are of the century that ends twenty years after today. What is decided of it may be told again on another day (see Answers), or stand in
+ * are of the century that ends twenty years after today. So is a TIME, where Spark has not put the day in its place: inside of arrays, maps and
+ * structs, as `cast(times AS ARRAY<TIMESTAMP_NTZ>)`. What is decided of it may be told again on another day (see Answers), or stand in
  * a plan that is run then.
  */
 public final class Undated {
   private static final Set PARSERS = set("Cast JsonToStructs CsvToStructs XmlToStructs VariantGet"); // as steady.py has them
   private static final Set BY_PATTERN = set("GetTimestamp UnixTimestamp ToUnixTimestamp");
-  private static final Pattern WITHOUT_DATE = Pattern.compile("\\b(string|char|varchar|variant|time)\\b");
+  private static final Pattern WITHOUT_DATE = Pattern.compile("\\b(string|char|varchar|variant)\\b");
   private static final Pattern TIMESTAMP = Pattern.compile("\\btimestamp(_ltz)?\\b");
+  private static final Pattern TIME = Pattern.compile("\\btime\\(");
+  private static final Pattern OF_TIME = Pattern.compile("\\btimestamp(_ltz|_ntz)?\\b"); // of text without a date timestamp_ntz is none
   private static final Pattern SHORT_YEAR = Pattern.compile("(?<!y)y{1,2}(?!y)|(?<!Y)Y{1,2}(?!Y)");
   /** As SparkDateTimeUtils.parseTimestampString finds a time without a date, and some text besides that is none. */
   private static final String TIME_FIRST = "^[\\x00-\\x20\\x7f]*[+-]?(T|[0-9]*:)";
@@ -51,13 +54,15 @@ public final class Undated {
     return false;
   }
 
-  /** Whether an expression makes timestamps of something that may be text; or, by java.text, dates of it. */
+  /** Whether an expression makes timestamps of times, or of something that may be text; or, by java.text, dates of it. */
   public static boolean isOfToday(Expression expression) {
     String name = Code.nameOf(expression);
     if (!PARSERS.contains(name)) return false;
-    boolean timed = TIMESTAMP.matcher(expression.dataType().catalogString()).find();
-    boolean parsed = !name.equals("Cast") && isLegacy() && expression.dataType().catalogString().contains("date");
-    return (timed || parsed) && WITHOUT_DATE.matcher(((Expression) expression.children().head()).dataType().catalogString()).find();
+    String made = expression.dataType().catalogString();
+    String given = ((Expression) expression.children().head()).dataType().catalogString();
+    if (TIME.matcher(given).find() && OF_TIME.matcher(made).find()) return true;
+    boolean parsed = !name.equals("Cast") && isLegacy() && made.contains("date");
+    return (TIMESTAMP.matcher(made).find() || parsed) && WITHOUT_DATE.matcher(given).find();
   }
 
   private static boolean isCastText(Expression expression) {
