@@ -35,7 +35,7 @@ class GeoBox(PlaceIndex):
 
     fields = {**dict.fromkeys(SIDES, pa.list_(pa.float64())), **COUNTS}
     extents = (("min_y", "max_y"), ("min_x", "max_x"))  # of a latitude and a longitude
-    version = 4  # 2 did not count invalid geometry, and took boxes from GeoParquet's metadata; 3 did not count short edges
+    version = 5  # 2 did not count invalid geometry, and took boxes from GeoParquet's metadata; 3 no short edges, 4 no form of Sedona's
 
     def __init__(self, *expressions: str, boxes: int = 4) -> None:
         refuse_number(boxes, "boxes is how many boxes are kept a file")

@@ -48,7 +48,7 @@ def parse(value: str | bytes) -> Any:
     """
     if isinstance(value, str):
         return shapely.from_geojson(value) if value.lstrip().startswith("{") else shapely.from_wkt(value)
-    if value[0] <= 1:
+    if not _serialized(value):
         return shapely.from_wkb(value)
     from sedona.spark.utils import geometry_serde  # optional: sessions that hold such values have it
 
@@ -56,6 +56,11 @@ def parse(value: str | bytes) -> Any:
     if end != len(value):  # JTS takes WKB of any other byte order for big-endian
         raise ValueError(f"{len(value)} bytes are no geometry that Sedona wrote, which has {end}")
     return shape
+
+
+def _serialized(value: str | bytes) -> bool:
+    """Whether a value that is geometry is in Sedona's own form."""
+    return isinstance(value, bytes) and value[0] > 1
 
 
 def constant(literal: Literal) -> Any:
@@ -97,7 +102,8 @@ class Places:
     Odd are those with a coordinate that is no number, or beyond limits, with an edge that is too short for its distances to be known, and
     geometry whose centroid lies outside of its envelope, as that of a ring that crosses itself may. Invalid ones are among the places, but
     what relations hold of them is not known: JTS takes a line of equal points, or a polygon without area, for geometry without interior,
-    that neither lies in nor meets what it lies in.
+    that neither lies in nor meets what it lies in. Of bytes in Sedona's own form JTS makes other geometry where they are read as WKB: that
+    of a point is WKB of a point near 0 0.
     """
 
     boxes: Boxes  # envelopes, or points as boxes without extent
@@ -106,6 +112,7 @@ class Places:
     empty: int
     odd: int
     invalid: int
+    serialized: int  # in Sedona's own form
 
 
 def points(lats: pa.Array, lngs: pa.Array, limits: Limits) -> Places:
@@ -117,7 +124,7 @@ def points(lats: pa.Array, lngs: pa.Array, limits: Limits) -> Places:
         usual = there & (np.abs(x) <= limits[0]) & (np.abs(y) <= limits[1])
         half_null, odd = int((y_null ^ x_null).sum()), int(np.count_nonzero(there)) - int(np.count_nonzero(usual))
         x, y = x[usual], y[usual]
-    return Places(np.stack([x, y, x, y]).T, None, half_null=half_null, empty=0, odd=odd, invalid=0)
+    return Places(np.stack([x, y, x, y]).T, None, half_null=half_null, empty=0, odd=odd, invalid=0, serialized=0)
 
 
 def _all_within(numbers: npt.NDArray[np.float64], limit: float) -> bool:
@@ -135,14 +142,16 @@ def _doubles(array: pa.Array) -> tuple[npt.NDArray[np.float64], Mask]:
 
 def shapes(array: pa.Array, limits: Limits) -> Places:
     """The geometry of a batch of text or bytes. NULLs are left out; an error where a value cannot be read."""
-    found = np.array([parse(value) for value in array.drop_null().to_pylist()], dtype=object)
+    values = array.drop_null().to_pylist()
+    found = np.array([parse(value) for value in values], dtype=object)
     some = found[~shapely.is_empty(found)]
     boxes = bounds(some)
     usual = within(boxes, limits) & ~_too_short(some)
     usual[usual] = _holding(boxes[usual], shapely.centroid(some[usual]))
     placed = some[usual]
     invalid = len(placed) - int(shapely.is_valid(placed).sum())
-    return Places(boxes[usual], placed, half_null=0, empty=len(found) - len(some), odd=len(some) - len(placed), invalid=invalid)
+    empty, odd, serialized = len(found) - len(some), len(some) - len(placed), sum(map(_serialized, values))
+    return Places(boxes[usual], placed, half_null=0, empty=empty, odd=odd, invalid=invalid, serialized=serialized)
 
 
 def _too_short(shapes: Shapes) -> Mask:

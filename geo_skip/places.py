@@ -17,14 +17,14 @@ from data_skip.plugin import Sample
 from geo_skip.geometry import ANYWHERE, UDT, Limits, Places, is_number, points, shapes
 from geo_skip.predicates import Asked, asked
 
-COUNTS = dict.fromkeys(("half_null_count", "empty_count", "odd_count", "invalid_count"), pa.int64())
+COUNTS = dict.fromkeys(("half_null_count", "empty_count", "odd_count", "invalid_count", "serialized_count"), pa.int64())
 
 
 class PlaceIndex(Index):
     """An index over the places of a file: of a latitude and a longitude, or of one geometry (WKB, WKT, GeoJSON or Sedona's own type).
 
     Beside what a subclass keeps of places, it counts rows that have none: of which just one coordinate is NULL, with empty geometry,
-    and with an odd one (see geometry.py), beyond `limits`; and those with invalid geometry.
+    and with an odd one (see geometry.py), beyond `limits`; and those with invalid geometry, or with one in Sedona's own form.
     """
 
     expression_count = None
@@ -49,7 +49,7 @@ class PlaceIndex(Index):
 
     def collect(self, *values: pa.Array) -> Record:
         places = points(*values, self.limits) if len(values) == 2 else shapes(values[0], self.limits)
-        counts = (places.half_null, places.empty, places.odd, places.invalid)
+        counts = (places.half_null, places.empty, places.odd, places.invalid, places.serialized)
         return {**self.kept(places), **dict(zip(COUNTS, counts, strict=True))}
 
     def merge(self, a: Record, b: Record) -> Record:
@@ -103,4 +103,5 @@ def _is_over(index: BoundIndex, about: Asked) -> bool:
 
 def or_elsewhere(clause: Clause, index: BoundIndex, about: Asked) -> Clause:
     """A clause about what is kept of a file's places, or that a satisfying one may be among the others."""
-    return any_of([clause, *(index[count] > 0 for count in ("odd_count", *about.question.also))])
+    as_wkb = ("serialized_count",) if any(expression.type == "binary" for expression in index.expressions) else ()
+    return any_of([clause, *(index[count] > 0 for count in ("odd_count", *as_wkb, *about.question.also))])

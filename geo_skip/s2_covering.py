@@ -31,7 +31,7 @@ class S2Covering(PlaceIndex):
     """
 
     fields = {"cells": pa.list_(pa.int64()), **COUNTS}
-    version = 3  # 1 did not count invalid geometry, 2 no short edges
+    version = 4  # 1 did not count invalid geometry, 2 no short edges, 3 no form of Sedona's
     limits = (180.0, 90.0)
 
     def __init__(self, *expressions: str, max_level: int = 18, max_cells: int = 16) -> None:

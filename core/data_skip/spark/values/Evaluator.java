@@ -91,8 +91,9 @@ public final class Evaluator {
   public Expression bound(Expression expression, IdentityHashMap replaced) {
     if (Doubtful.anywhere(expression, replaced)) return null;
     Expression raising = Undated.raising(replace(expression, replaced));
-    if (raising == null) return null;
-    Expression bound = Plans.unshared(raising);
+    Expression small = raising == null ? null : Bounded.raising(raising);
+    if (small == null) return null;
+    Expression bound = Plans.unshared(small);
     boolean known = bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList());
     return known && !PythonBatches.in(bound) ? bound : null;
   }
@@ -179,7 +180,7 @@ public final class Evaluator {
       Expression expression = Plans.unshared(replace(node(place), replaced));
       scala.collection.Iterator references = expression.references().iterator();
       while (references.hasNext()) if (!attributes.contains(references.next())) return null;
-      if (Undated.hidden(expression, true)) return null;
+      if (Undated.hidden(expression, true) || Bounded.hidden(expression, true)) return null;
       if (!Plans.deterministic(expression) || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;
     }
     final List rows = new ArrayList();

@@ -20,6 +20,8 @@ public final class Repeated {
       Object value = expression.eval(row);
       raised = false;
       return value;
+    } catch (StackOverflowError deep) { // as of a regular expression on a long text: of the other values Spark may tell
+      throw new IllegalStateException(deep);
     } finally {
       if (raised) expression = Plans.unshared(expression);
     }

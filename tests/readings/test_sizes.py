@@ -1,0 +1,51 @@
+"""What is evaluated in the driver of values that a query looks at only behind another predicate: it may take all memory, or end the JVM."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from data_skip import ValueList
+from tests.support import Lake, settings_of
+
+MOST = 2**31 - 1
+SIZED = {
+    "repeat('a', n) = 'aaa'": {"few"},
+    "space(n) = '   '": {"few"},
+    "lpad('a', n, 'x') = 'xxa'": {"few"},
+    "length(rpad('a', n)) = 3": {"few"},
+    "hex(rpad(X'61', n, X'62')) = '616262'": {"few"},
+    "size(array_repeat(1, n)) = 3": {"few"},
+    "size(sequence(1, n)) = 3": {"few"},
+    "size(sequence(n, 1)) = 3": {"few"},
+    "size(array_insert(array(1), n, 5)) = 3": {"few"},
+    "format_number(1.5D, n) = '1.500'": {"few"},
+    "element_at(sequence(1, 3), n) = 3": {"few"},
+    "length(try_to_binary(repeat('61', n), 'hex')) = 3": {"few", "more"},  # where an error would be NULL nothing is asked
+}
+
+
+def test_a_number_of_a_row_makes_no_size_here(lake: Lake) -> None:
+    """Of the least of all integers ElementAt reads memory that is none of its array's: the JVM ends, as in jobs without the range of n."""
+    for name, values in {"few": [1, 3], "more": [5, 6], "least": [-MOST - 1], "most": [MOST - 7, MOST]}.items():
+        lake.file(name, {"n": pa.array(values, pa.int32())})
+    lake.index(ValueList("n"))
+    with settings_of(lake.spark, {"spark.sql.ansi.enabled": "false"}):
+        for predicate, read in SIZED.items():
+            lake.check(f"n BETWEEN 1 AND 8 AND {predicate}", read)
+
+
+def test_of_dates_as_well(lake: Lake) -> None:
+    days = {"few": [2], "many": [2_000_000]}
+    for name, values in days.items():
+        lake.file(name, {"d": pa.array(values, pa.int32()).cast(pa.date32())})
+    lake.index(ValueList("d"))
+    lake.check("size(sequence(DATE'1970-01-01', d)) = 3", {"few", "many"})
+    lake.check("size(sequence(DATE'1970-01-01', d)) = 4", {"many"})
+
+
+def test_one_text_may_be_too_long_for_a_pattern(lake: Lake) -> None:
+    """Java matches such a group by a call for each letter: of the other values it is known all the same."""
+    for name, text in {"short": "abab", "other": "x", "long": "ab" * 50_000}.items():
+        lake.file(name, {"s": [text], "n": [len(text)]})
+    lake.index(ValueList("s"), ValueList("n"))
+    lake.check("n < 9 AND s RLIKE '^(a|b)*$'", {"short"})
