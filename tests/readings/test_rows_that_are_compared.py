@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping
+from data_skip.planning.callback import Callback
 from tests.readings.test_order_of_rows import NUMBERED, SETTINGS, SUMS, write
 from tests.support import Lake, settings_of
 
@@ -100,3 +103,25 @@ def test_with_what_was_drawn_or_added_before(compared: Lake) -> None:
         read_all(compared, f"SELECT a.k FROM ({SUMS_AND_MORE}) a JOIN kept ON a.s = kept.s WHERE a.k = 5")
     finally:
         drawn.unpersist()
+
+
+def test_the_same_is_skipped_of_both_where_it_is_decided_of_one(compared: Lake) -> None:
+    decide = Callback._decide
+    failed: list[Any] = []
+
+    def decide_but_once(self: Callback, *told: Any) -> str:
+        if not failed:
+            failed.append(told)
+            raise TimeoutError
+        return decide(self, *told)
+
+    with patch.object(Callback, "_decide", decide_but_once):
+        compared.query(f"SELECT a.k, b.m FROM ({SUMS}) a JOIN ({SUMS_AND_MORE}) b ON a.s = b.s WHERE a.k = 5 AND b.k = 5")
+    assert failed
+
+
+def test_tables_that_are_read_otherwise(compared: Lake) -> None:
+    """Of the one an index may be used, and not of the other."""
+    compared.view("merged", mergeSchema="true")
+    merged = SUMS_AND_MORE.replace("compared", "merged")
+    read_all(compared, f"SELECT a.k FROM ({SUMS}) a JOIN ({merged}) b ON a.s = b.s WHERE a.k = 5 AND b.k = 5")
