@@ -35,11 +35,11 @@ SOURCES = tuple(
             "files",
             "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing Answers ChosenFiles ExplainedPath",
         ),
-        ("files", "SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
+        ("files", "SameFiles SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed Tables"),
         ("files", "HadoopSettings SessionSettings Description ScanTrees SkippingFileIndex"),
         ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Sampled"),
-        ("plans", "FilesRead OrderOfGroups OrderOfRows Descent SkippingRule"),
+        ("plans", "FilesRead OrderOfGroups NumberedRows OrderOfRows Descent SkippingRule"),
         ("", "Shim"),
     )
     for name in names.split()

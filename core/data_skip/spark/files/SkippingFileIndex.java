@@ -55,6 +55,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private final SideTime time; // of all scans of the query
   private String version; // of the indexes that its files are chosen by; null: not known
   private Answers answers; // of those who asked for the same before
+  private SameFiles same; // as those that other scans read; null: it matters to none
   private volatile Object known; // of its rows, in a form that is equal for equal scans
   private List affordable; // of its runtime filters, once it is asked for
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
@@ -102,6 +103,11 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   public void decidedBy(String version, Answers answers) {
     this.version = version;
     this.answers = answers;
+  }
+
+  /** Other scans of the query have to read the same files, as far as the same is known of them. */
+  public void reads(SameFiles same) {
+    this.same = same;
   }
 
   /** Tells the scans of a query apart. */
@@ -314,8 +320,13 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
       return null;
     } catch (Throwable unknown) {
       if (unknown instanceof java.io.FileNotFoundException && wrapped instanceof SnapshotFileIndex) Platform.throwException(unknown);
-      return new Listing(this, session(), all).directories();
+      return kept(new Listing(this, session(), all));
     }
+  }
+
+  private scala.collection.immutable.Seq kept(Listing listing) {
+    if (same != null) same.give(this, listing);
+    return listing.kept();
   }
 
   /** Those of some filters that choose files: what a sub-query gives is not known when they are listed. */
@@ -352,7 +363,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     }
     if (said != null && said.startsWith(RUN)) return withRuntimeFilters(said.substring(RUN.length()).split("\n", -1)).decided(all);
     if (!DECIDED.equals(said)) listing.keepAll();
-    scala.collection.immutable.Seq kept = listing.kept();
+    scala.collection.immutable.Seq kept = kept(listing);
     if (without > 0 && listing.countKept() >= without) trees.workers().gainedNothing();
     listing.forget(trees.withoutPlans());
     return kept;
@@ -407,7 +418,9 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   }
 
   private SkippingFileIndex with(Expression predicate, List runtimeFilters, List notes) {
-    return new SkippingFileIndex(number, scan, asked, predicate, runtimeFilters, notes, python, asking, time, listed);
+    SkippingFileIndex other = new SkippingFileIndex(number, scan, asked, predicate, runtimeFilters, notes, python, asking, time, listed);
+    other.reads(same);
+    return other;
   }
 
   /** The scan with those of its runtime filters in its predicate that are to be run. said: what that may save; of each why it is not, or "". */

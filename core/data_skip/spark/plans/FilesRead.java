@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /** Scans of one table that are to read the same files, where they may read the same rows: see OrderOfRows. */
@@ -22,6 +23,7 @@ public final class FilesRead {
 
   /** Whether a folder of one scan is that of the other, or lies in it. */
   public static boolean overlap(LogicalRelation one, LogicalRelation other) {
+    if (!(one.relation() instanceof HadoopFsRelation) || !(other.relation() instanceof HadoopFsRelation)) return false; // as of a database
     List mine = Description.roots(one);
     List theirs = Description.roots(other);
     for (int i = 0; i < mine.size(); i++) {
@@ -59,9 +61,17 @@ public final class FilesRead {
   /** Leaves of what one is given what the other is given; whether that is less. */
   private static boolean isLess(Place one, Place other) {
     int before = one.given.predicates().size();
-    boolean same = ((LogicalRelation) one.plan).schema().equals(((LogicalRelation) other.plan).schema());
+    boolean same = areReadAlike((LogicalRelation) one.plan, (LogicalRelation) other.plan);
     one.given = same ? one.given.among(other.given, places(one), places(other)) : PushedDown.NOTHING;
     return one.given.predicates().size() < before;
+  }
+
+  /** Whether an index that serves one serves the other as well: see store/reader.py. */
+  private static boolean areReadAlike(LogicalRelation one, LogicalRelation other) {
+    HadoopFsRelation here = (HadoopFsRelation) one.relation();
+    HadoopFsRelation there = (HadoopFsRelation) other.relation();
+    boolean format = here.fileFormat().getClass() == there.fileFormat().getClass() && here.options().equals(there.options());
+    return format && here.sparkSession() == there.sparkSession() && one.schema().equals(other.schema());
   }
 
   private static Map places(Place scan) {

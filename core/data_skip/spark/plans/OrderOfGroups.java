@@ -8,7 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$;
 import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -29,16 +31,25 @@ public final class OrderOfGroups {
 
   /** Whether an operator gives the same rows in any order, if all that it evaluates does. Others, as a LIMIT or mapInPandas, may not. */
   public static boolean isKnown(LogicalPlan plan) {
-    boolean byRow = plan instanceof Project || plan instanceof Filter || plan instanceof Generate || plan instanceof Expand || plan instanceof BaseEvalPython;
-    boolean all = plan instanceof Sort || plan instanceof RepartitionOperation || plan instanceof RebalancePartitions || plan instanceof SubqueryAlias;
+    boolean byRow = plan instanceof Project || plan instanceof Filter || plan instanceof Generate || plan instanceof Expand;
     boolean many = plan instanceof Join || plan instanceof Union || plan instanceof WithCTE || Groups.of(plan);
-    return byRow || all || many || plan instanceof CollectMetrics;
+    return byRow || many || keepsRows(plan);
+  }
+
+  /** Whether an operator gives all rows that it is given, and no others. */
+  public static boolean keepsRows(LogicalPlan plan) {
+    boolean moves = plan instanceof Sort || plan instanceof RepartitionOperation || plan instanceof RebalancePartitions;
+    boolean names = plan instanceof SubqueryAlias || plan instanceof CTERelationDef;
+    return moves || names || plan instanceof BaseEvalPython || plan instanceof CollectMetrics;
   }
 
   /** Whether an expression holds a function of many rows that goes by their order. */
   public static boolean counts(Expression expression) {
     if (expression instanceof WindowExpression) return !isSure((WindowExpression) expression);
-    if (expression instanceof AggregateExpression) return !Repeatable.exact(((AggregateExpression) expression).aggregateFunction());
+    if (expression instanceof AggregateExpression) {
+      Object function = ((AggregateExpression) expression).aggregateFunction();
+      return !(function instanceof BloomFilterAggregate) && !Repeatable.exact((Expression) function); // of its bits each is set by some row
+    }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (counts((Expression) children.next())) return true;
     return false;

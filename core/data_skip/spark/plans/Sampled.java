@@ -20,6 +20,8 @@ import org.apache.spark.sql.catalyst.expressions.Nondeterministic;
 import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
  * The operators of a plan that give rows by which files are read, where that is seen: samples; those that ask for the parts into which Spark
@@ -33,6 +35,7 @@ public final class Sampled {
 
   private final Set found = Collections.newSetFromMap(new IdentityHashMap());
   private final Map first = new HashMap(); // what draws -> the first operator that has it
+  private boolean hasCheckpoint;
 
   private Sampled() {}
 
@@ -46,19 +49,38 @@ public final class Sampled {
             return null;
           }
         });
+    if (sampled.hasCheckpoint) sampled.found.addAll(sampled.first.values()); // which may hold what any of them has drawn
     return sampled.found;
   }
 
   private void add(LogicalPlan operator) {
     if (operator instanceof Sample || asksForParts(operator)) found.add(operator);
-    Set draws = new HashSet();
-    scala.collection.Iterator expressions = operator.expressions().iterator();
-    while (expressions.hasNext()) addDraws((Expression) expressions.next(), draws);
-    java.util.Iterator each = draws.iterator();
+    hasCheckpoint |= isCheckpoint(operator);
+    java.util.Iterator each = draws(operator).iterator();
     while (each.hasNext()) {
       Object before = first.putIfAbsent(each.next(), operator);
       if (before != null) Collections.addAll(found, new Object[] {before, operator});
     }
+  }
+
+  /** Whether the rows of a plan were kept by `checkpoint()` or `localCheckpoint()`: nothing tells of what they were made. */
+  public static boolean isCheckpoint(LogicalPlan plan) {
+    return plan instanceof LogicalRDD && ((LogicalRDD) plan).rdd().checkpointData().isDefined();
+  }
+
+  /** What an operator draws; a cache all that was drawn for it, perhaps when the table had no index. */
+  private static Set draws(LogicalPlan operator) {
+    final Set draws = new HashSet();
+    scala.collection.Iterator expressions = operator.expressions().iterator();
+    while (expressions.hasNext()) addDraws((Expression) expressions.next(), draws);
+    if (!(operator instanceof InMemoryRelation)) return draws;
+    ((InMemoryRelation) operator).cacheBuilder().logicalPlan().foreachWithSubqueries(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object node) {
+            return Boolean.valueOf(draws.addAll(draws((LogicalPlan) node)));
+          }
+        });
+    return draws;
   }
 
   /** Whether an operator asks into which parts Spark cuts files. */

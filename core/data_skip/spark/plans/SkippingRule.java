@@ -108,7 +108,8 @@ public final class SkippingRule extends Rule {
       }
       Set sampled = Sampled.of(bare);
       tellSampled(sampled, why);
-      Set[] ordered = OrderOfRows.of(bare);
+      final Set[] ordered = OrderOfRows.of(bare);
+      final SameFiles same = new SameFiles();
       tellOrdered(ordered[0], why);
       boolean mistaken = isMistaken(bare);
       for (int i = 0; mistaken && i < scans.size(); i++) why.putIfAbsent(((LogicalRelation) scans.get(i)).relation(), MISTAKEN);
@@ -127,6 +128,7 @@ public final class SkippingRule extends Rule {
           boolean hasIndex = everything || known != null;
           if (hasIndex && (skipping.isBySetting() || asked && (everything || skipping.isServed(known)))) {
             skipping.description(); // by the settings in force now
+            if (ordered[0].contains(scan)) skipping.reads(same);
             if (known != null) skipping.decidedBy(known.version(), answers);
             return Plans.withLocation(scan, skipping);
           }
