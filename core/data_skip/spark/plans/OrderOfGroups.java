@@ -1,5 +1,6 @@
 package data_skip;
 
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.RankLike;
 import org.apache.spark.sql.catalyst.expressions.RowFrame$;
@@ -15,7 +16,9 @@ import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
@@ -33,7 +36,20 @@ public final class OrderOfGroups {
   public static boolean isKnown(LogicalPlan plan) {
     boolean byRow = plan instanceof Project || plan instanceof Filter || plan instanceof Generate || plan instanceof Expand;
     boolean many = plan instanceof Join || plan instanceof Union || plan instanceof WithCTE || Groups.of(plan);
-    return byRow || many || keepsRows(plan);
+    return byRow || many || keepsRows(plan) || isOfConstants(plan);
+  }
+
+  /** Whether a LIMIT is one of rows that are all the same, as of EXISTS: it goes by how many there are. */
+  private static boolean isOfConstants(LogicalPlan plan) {
+    if (!(plan instanceof GlobalLimit) && !(plan instanceof LocalLimit)) return false;
+    LogicalPlan below = (LogicalPlan) plan.children().head();
+    if (!(below instanceof Project)) return isOfConstants(below);
+    scala.collection.Iterator list = ((Project) below).projectList().iterator();
+    while (list.hasNext()) {
+      Object named = list.next();
+      if (!(named instanceof Alias) || !((Alias) named).child().foldable()) return false;
+    }
+    return true;
   }
 
   /** Whether an operator gives all rows that it is given, and no others. */

@@ -1,0 +1,79 @@
+"""Rows that are there, or not, by what goes by the order of rows: a query that asks for two of them at once compares the two.
+
+Spark cuts files by how much it reads in all: with others skipped, the last row of `k = 4` is one of another file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from data_skip import MinMax, Skipping
+from tests.support import Lake, aged, settings_of
+
+SETTINGS = {"spark.sql.files.openCostInBytes": "1000", "spark.sql.files.minPartitionNum": "2"}
+LAST = "SELECT k, last(id) AS i FROM chosen GROUP BY k"
+OTHER = "SELECT k, last(id) AS i, max(g) FROM chosen GROUP BY k"
+NUMBERED = "SELECT k, id, row_number() OVER (PARTITION BY k ORDER BY g) AS n FROM chosen"
+COUNTED = f"SELECT k, count(*) AS c FROM ({NUMBERED}) WHERE n < 2000 AND id < 50000 GROUP BY k"
+
+
+@pytest.fixture(scope="module")
+def chosen(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """A file for each k from 0 to 5, that for 4 the largest, which is cut once others are skipped, and another one for 4."""
+    lake = Lake(spark, skipping, tmp_path_factory.mktemp("rows_chosen_by_order") / "chosen")
+    for name, k, rows, first in [*((str(k), k, 5000 if k == 4 else 4000, 10000 * k) for k in range(6)), ("00", 4, 3000, 90000)]:
+        ids = range(first, first + rows)
+        columns = {"k": pa.array([k] * rows, pa.int32()), "id": list(ids), "g": [i % 3 for i in ids]}
+        pq.write_table(pa.table(columns), lake.folder / f"{name}.parquet", row_group_size=200, use_dictionary=False)
+        aged(lake.folder / f"{name}.parquet")
+    lake.index(MinMax("k"))
+    lake.view("chosen")
+    with settings_of(spark, SETTINGS):
+        yield lake
+    spark.catalog.dropTempView("chosen")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT a.k FROM ({LAST} HAVING i > 50000) a JOIN ({OTHER} HAVING i > 50000) b ON a.k = abs(b.k) WHERE a.k = 4",
+        "SELECT 1 FROM range(1) WHERE (SELECT last(id) FROM chosen WHERE k = 4) < 50000"
+        " AND (SELECT last(id) FROM chosen WHERE k % 5 = 4) > 50000",
+        f"SELECT a.k FROM ({COUNTED}) a JOIN ({COUNTED}) b ON a.k = abs(b.k) AND a.c = b.c WHERE a.k = 4",
+        f"SELECT k FROM (SELECT k, i, last(c.id) AS j FROM ({LAST} HAVING k = 4) a JOIN (SELECT k % 5 AS k, id FROM chosen) c USING (k)"
+        " GROUP BY k, i) WHERE i = j",
+    ],
+)
+def test_conditions_that_hold_at_once(chosen: Lake, sql: str) -> None:
+    assert all(scan.files_read == 7 for scan in chosen.query(sql).scans)
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        (f"SELECT a.k FROM ({NUMBERED}) a JOIN ({NUMBERED}) b ON a.k = abs(b.k) WHERE a.k = 5 AND a.n = 1 AND b.n < 2", {1, 7}),
+        ("SELECT 1 WHERE EXISTS (SELECT 1 FROM chosen WHERE k = 4) AND EXISTS (SELECT 1 FROM chosen WHERE k % 7 = 2)", {1, 2}),
+        (f"SELECT a.k FROM ({LAST} HAVING i > 5) a JOIN ({OTHER} HAVING i > 5) b USING (k) WHERE k = 5", {1}),
+    ],
+)
+def test_files_are_skipped_where_the_order_decides_on_no_row(chosen: Lake, sql: str, read: set[int]) -> None:
+    assert {scan.files_read for scan in chosen.query(sql).scans} == read
+
+
+def test_what_is_made_of_a_cache(chosen: Lake) -> None:
+    last = chosen.spark.sql(LAST).cache()
+    try:
+        last.count()
+        last.createOrReplaceTempView("chosen_last")
+        some = "SELECT * FROM chosen_last ORDER BY abs(k - 4) LIMIT 1"
+        report = chosen.query(f"SELECT a.k FROM ({some}) a JOIN ({OTHER}) b ON a.i = b.i WHERE b.k = 4")
+        assert [scan.files_read for scan in report.scans] == [7]
+    finally:
+        last.unpersist()
+        chosen.spark.catalog.dropTempView("chosen_last")
