@@ -77,3 +77,22 @@ def test_what_is_made_of_a_cache(chosen: Lake) -> None:
     finally:
         last.unpersist()
         chosen.spark.catalog.dropTempView("chosen_last")
+
+
+def test_one_name_of_two_columns(spark: SparkSession, skipping: Skipping, tmp_path: Path) -> None:
+    """Columns of CSV go by their place: of `k = 1` and `k = 2` all rows may be the same, once another schema calls another column k."""
+    lake = Lake(spark, skipping, tmp_path / "columns")
+    for i in range(3):
+        lake.lines(f"{i}.csv", *[f"{i},{i + 1}"] * 3)
+    views = {"chosen_a": "k INT, j INT", "chosen_b": "j INT, k INT"}
+    lake.index(MinMax("k"), format="csv", schema=views["chosen_a"])
+    for name, schema in views.items():
+        spark.read.schema(schema).csv(str(lake.folder)).createOrReplaceTempView(name)
+    sums = "SELECT k, j, sum(k * 1.0D) AS s FROM {} GROUP BY k, j"
+    try:
+        a, b = (sums.format(name) for name in views)
+        report = lake.query(f"SELECT a.k FROM ({a}) a JOIN ({b}) b ON a.s * 2 = b.s WHERE a.k = 1 AND b.k = 2")
+        assert all(scan.files_read == 3 for scan in report.scans)
+    finally:
+        for name in views:
+            spark.catalog.dropTempView(name)

@@ -80,6 +80,8 @@ public final class FilesRead {
 
   /** Whether no row is of both, as of two days. */
   private static boolean areApart(Place one, Place other) {
+    boolean same = ((LogicalRelation) one.plan).relation().schema().equals(((LogicalRelation) other.plan).relation().schema());
+    if (!same) return false; // by place, as in CSV, one name may be of two columns
     List mine = comparisons(one);
     List theirs = comparisons(other);
     for (int i = 0; i < mine.size(); i++) {
