@@ -10,7 +10,6 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -105,9 +104,9 @@ public final class OrderOfRows {
       for (int i = 0; i < parts.size(); i++) {
         followQueries((Expression) parts.get(i));
         if (plan instanceof Project) compareShown((Expression) parts.get(i));
+        else meet(new ArrayList(by((Expression) parts.get(i))));
         all.addAll(by((Expression) parts.get(i)));
       }
-      if (!(plan instanceof Project)) compare(parts);
     }
     if (plan instanceof CTERelationDef) shared.put(new Long(((CTERelationDef) plan).id()), plan);
     followRows(plan, all);
@@ -235,24 +234,6 @@ public final class OrderOfRows {
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) found.addAll(by((Expression) children.next()));
     return found;
-  }
-
-  /** Conjuncts: two may compare values by an attribute that both are about, as `a > c AND c >= b` does. */
-  private void compare(List parts) {
-    for (List left = new ArrayList(parts); !left.isEmpty();) {
-      Expression first = (Expression) left.remove(0);
-      AttributeSet about = first.references();
-      Set operators = by(first);
-      for (int i = 0; i < left.size();) {
-        Expression part = (Expression) left.get(i++);
-        if (!SideRows.meets(part, about)) continue;
-        about = about.$plus$plus(part.references());
-        operators.addAll(by(part));
-        left.remove(part);
-        i = 0;
-      }
-      meet(new ArrayList(operators));
-    }
   }
 
   /** What is made of values goes on, and is compared only where that is asked. */
