@@ -219,9 +219,8 @@ def _templates(type_: str) -> Iterator[tuple[str, Iterable[str]]]:
 def _of_numbers(type_: str) -> Iterator[tuple[str, Iterable[str]]]:
     smallest, largest = _ends(type_)
     chosen = (0, 1, 2, 3, 7, 10, 100, 127, 128, largest, largest // 2, largest // 3) if type_ not in FRACTIONAL else ()
-    own = [literal(value_at(sign * o, type_), type_) for o in chosen if o <= largest for sign in (1, -1)] + [
-        literal(value_at(smallest, type_), type_)
-    ]
+    known = (*(sign * o for o in chosen if o <= largest for sign in (1, -1)), smallest)
+    own = [literal(value_at(o, type_), type_) for o in known]
     floats = ("0", "-0.0", "1", "-1", "2", "0.5", "-2.5", "3", "0.1", "1e300", "-1e300", "5e-324", "infinity", "-infinity", "NaN", "1e-5")
     halves = [f"{sign}{v}" for v in ("0.5D", "1.5", "2.5BD", "1e3D", "0.001BD", "99999999999BD", "3", "7L") for sign in ("", "-")]
     constants = [*own, *halves, *(f"double('{v}')" for v in floats), *(f"float('{v}')" for v in floats)]

@@ -6,6 +6,7 @@ Spark cuts files by how much it reads in all (`FilePartition.maxSplitBytes`): on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,6 +32,16 @@ def write(path: Path, k: int, rows: int, first: int) -> Path:
     return aged(path)
 
 
+@contextmanager
+def cut_by_what_is_read(lake: Lake, view: str) -> Iterator[Lake]:
+    """A view of files of one k each, under settings by which Spark cuts the larger ones once others are skipped."""
+    lake.index(MinMax("k"))
+    lake.view(view)
+    with settings_of(lake.spark, SETTINGS):
+        yield lake
+    lake.spark.catalog.dropTempView(view)
+
+
 @pytest.fixture(scope="module")
 def ordered(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """A file for each k from 0 to 5, and a smaller one more for 4, which Spark lists first."""
@@ -38,11 +49,8 @@ def ordered(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.Te
     for k in range(6):
         write(lake.folder / f"{k}.parquet", k, 2000, 10000 * k)
     write(lake.folder / "00.parquet", 4, 1500, 90000)
-    lake.index(MinMax("k"))
-    lake.view("ordered")
-    with settings_of(spark, SETTINGS):
+    with cut_by_what_is_read(lake, "ordered"):
         yield lake
-    spark.catalog.dropTempView("ordered")
 
 
 @pytest.mark.parametrize(

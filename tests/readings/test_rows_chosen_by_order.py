@@ -14,9 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping
-from tests.support import Lake, aged, settings_of
+from tests.readings.test_order_of_rows import cut_by_what_is_read
+from tests.support import Lake, aged
 
-SETTINGS = {"spark.sql.files.openCostInBytes": "1000", "spark.sql.files.minPartitionNum": "2"}
 LAST = "SELECT k, last(id) AS i FROM chosen GROUP BY k"
 OTHER = "SELECT k, last(id) AS i, max(g) FROM chosen GROUP BY k"
 NUMBERED = "SELECT k, id, row_number() OVER (PARTITION BY k ORDER BY g) AS n FROM chosen"
@@ -32,11 +32,8 @@ def chosen(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.Tem
         columns = {"k": pa.array([k] * rows, pa.int32()), "id": list(ids), "g": [i % 3 for i in ids]}
         pq.write_table(pa.table(columns), lake.folder / f"{name}.parquet", row_group_size=200, use_dictionary=False)
         aged(lake.folder / f"{name}.parquet")
-    lake.index(MinMax("k"))
-    lake.view("chosen")
-    with settings_of(spark, SETTINGS):
+    with cut_by_what_is_read(lake, "chosen"):
         yield lake
-    spark.catalog.dropTempView("chosen")
 
 
 @pytest.mark.parametrize(

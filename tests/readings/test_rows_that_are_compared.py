@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
 import pytest
-from pyspark.sql import SparkSession
 
-from data_skip import MinMax, Skipping
 from data_skip.planning.callback import Callback
-from tests.readings.test_order_of_rows import NUMBERED, SETTINGS, SUMS, write
-from tests.support import Lake, settings_of
+from tests.readings.test_order_of_rows import NUMBERED, SUMS, ordered
+from tests.support import Lake
 
-SUMS, NUMBERED = SUMS.replace("ordered", "compared"), NUMBERED.replace("ordered", "compared")
-SUMS_AND_MORE = "SELECT k, sum(x) AS s, max(id) AS m FROM compared GROUP BY k"
+__all__ = ["ordered"]
+
+SUMS_AND_MORE = "SELECT k, sum(x) AS s, max(id) AS m FROM ordered GROUP BY k"
 FIRST = f"SELECT row_number() OVER (PARTITION BY id % 7 ORDER BY k) AS m FROM ({NUMBERED}) WHERE {{where}}"
-ONCE = "WITH c AS (SELECT k, sum(x) AS s, rand() FROM compared GROUP BY k)"
+ONCE = "WITH c AS (SELECT k, sum(x) AS s, rand() FROM ordered GROUP BY k)"
 
 
-@pytest.fixture(scope="module")
-def compared(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    """A file for each k from 0 to 5, the last of which Spark cuts once others are skipped."""
-    lake = Lake(spark, skipping, tmp_path_factory.mktemp("compared") / "compared")
-    for k in range(6):
-        write(lake.folder / f"{k}.parquet", k, 2000, 10000 * k)
-    write(lake.folder / "00.parquet", 4, 1500, 90000)
-    lake.index(MinMax("k"))
-    lake.view("compared")
-    with settings_of(spark, SETTINGS):
-        yield lake
-    spark.catalog.dropTempView("compared")
-
-
-def sums(compared: Lake) -> tuple[float, float]:
+def sums(ordered: Lake) -> tuple[float, float]:
     """The sum of k = 5 as it is where all files are read, and where that one is: they differ in the last digits."""
-    (one,) = compared.spark.sql("SELECT sum(x) AS s FROM compared WHERE k = 5").collect()
-    with compared.skipping.disabled():
-        (every,) = compared.spark.sql("SELECT s FROM (SELECT k, sum(x) AS s FROM compared GROUP BY k) WHERE k + 0.5D = 5.5D").collect()
+    (one,) = ordered.spark.sql("SELECT sum(x) AS s FROM ordered WHERE k = 5").collect()
+    with ordered.skipping.disabled():
+        (every,) = ordered.spark.sql("SELECT s FROM (SELECT k, sum(x) AS s FROM ordered GROUP BY k) WHERE k + 0.5D = 5.5D").collect()
     assert one.s != every.s
     return one.s, every.s
 
@@ -50,15 +34,15 @@ def sums(compared: Lake) -> tuple[float, float]:
         "SELECT a.k FROM ({sums} HAVING s {is_one}) a JOIN ({more} HAVING NOT s {is_one}) b ON a.k = abs(b.k) WHERE a.k = 5",
     ],
 )
-def test_a_sum_chooses_rows(compared: Lake, sql: str) -> None:
+def test_a_sum_chooses_rows(ordered: Lake, sql: str) -> None:
     """A row was lost, or one more was there."""
-    one, every = sums(compared)
+    one, every = sums(ordered)
     is_one = f"{'>' if one > every else '<'} {every!r}D"
-    read_all(compared, sql.format(sums=SUMS, more=SUMS_AND_MORE, is_one=is_one))
+    read_all(ordered, sql.format(sums=SUMS, more=SUMS_AND_MORE, is_one=is_one))
 
 
-def read_all(compared: Lake, sql: str) -> None:
-    report = compared.query(sql)
+def read_all(ordered: Lake, sql: str) -> None:
+    report = ordered.query(sql)
     assert report.scans and all(scan.files_read == 7 for scan in report.scans)
 
 
@@ -74,38 +58,38 @@ def read_all(compared: Lake, sql: str) -> None:
         f"SELECT id FROM ({NUMBERED}) WHERE k = 4 AND n <= 50 UNION ALL SELECT id FROM ({NUMBERED}) WHERE k + 0.5D = 4.5D AND n > 50",
         f"SELECT a.k FROM ({NUMBERED}) a JOIN ({NUMBERED}) b ON a.k = b.k + 0.5D - 0.5D"
         " WHERE a.k = 4 AND a.n = 1 AND a.id < 90000 AND b.n = 1 AND b.id >= 90000",
-        f"SELECT t.k FROM compared t JOIN ({SUMS}) a ON t.k = a.k + 0.5D - 0.5D WHERE t.k = 5 GROUP BY t.k HAVING sum(t.x) = max(a.s)",
+        f"SELECT t.k FROM ordered t JOIN ({SUMS}) a ON t.k = a.k + 0.5D - 0.5D WHERE t.k = 5 GROUP BY t.k HAVING sum(t.x) = max(a.s)",
         f"{ONCE} SELECT b.k FROM (SELECT max(k) AS m FROM c) CROSS JOIN c a JOIN ({SUMS_AND_MORE}) b ON a.s = b.s WHERE b.k = 5",
     ],
 )
-def test_rows_that_go_by_the_order_are_counted_or_compared(compared: Lake, sql: str) -> None:
-    read_all(compared, sql)
+def test_rows_that_go_by_the_order_are_counted_or_compared(ordered: Lake, sql: str) -> None:
+    read_all(ordered, sql)
 
 
-def test_as_many_rows_of_each_key_whatever_the_order(compared: Lake) -> None:
+def test_as_many_rows_of_each_key_whatever_the_order(ordered: Lake) -> None:
     more = f"SELECT *, max(id) OVER (PARTITION BY k) AS m FROM ({NUMBERED})"
     joined = f"SELECT a.k FROM ({NUMBERED}) a JOIN ({more}) b ON a.k = b.k + 0.5D - 0.5D"
-    report = compared.query(f"{joined} WHERE a.k = 5 AND a.n <= 2 AND b.n <= 2")
+    report = ordered.query(f"{joined} WHERE a.k = 5 AND a.n <= 2 AND b.n <= 2")
     assert sorted(scan.files_read for scan in report.scans) == [1, 7]
 
 
-def test_with_what_was_drawn_or_added_before(compared: Lake) -> None:
+def test_with_what_was_drawn_or_added_before(ordered: Lake) -> None:
     """For a cache, or at a checkpoint, which may have been filled when the table had no index."""
-    with compared.skipping.disabled():
-        drawn = compared.spark.sql("SELECT id, monotonically_increasing_id() AS n FROM compared WHERE k = 5").cache()
+    with ordered.skipping.disabled():
+        drawn = ordered.spark.sql("SELECT id, monotonically_increasing_id() AS n FROM ordered WHERE k = 5").cache()
         drawn.count()
-        kept = compared.spark.sql(SUMS).localCheckpoint()
+        kept = ordered.spark.sql(SUMS).localCheckpoint()
     drawn.createOrReplaceTempView("drawn")
     kept.createOrReplaceTempView("kept")
     try:
-        again = "SELECT id, g, monotonically_increasing_id() AS n FROM compared WHERE k = 5"
-        read_all(compared, f"SELECT count(*) FROM ({again}) a JOIN drawn b ON a.id = b.id AND a.n = b.n")
-        read_all(compared, f"SELECT a.k FROM ({SUMS_AND_MORE}) a JOIN kept ON a.s = kept.s WHERE a.k = 5")
+        again = "SELECT id, g, monotonically_increasing_id() AS n FROM ordered WHERE k = 5"
+        read_all(ordered, f"SELECT count(*) FROM ({again}) a JOIN drawn b ON a.id = b.id AND a.n = b.n")
+        read_all(ordered, f"SELECT a.k FROM ({SUMS_AND_MORE}) a JOIN kept ON a.s = kept.s WHERE a.k = 5")
     finally:
         drawn.unpersist()
 
 
-def test_the_same_is_skipped_of_both_where_it_is_decided_of_one(compared: Lake) -> None:
+def test_the_same_is_skipped_of_both_where_it_is_decided_of_one(ordered: Lake) -> None:
     decide = Callback._decide
     failed: list[Any] = []
 
@@ -116,12 +100,12 @@ def test_the_same_is_skipped_of_both_where_it_is_decided_of_one(compared: Lake) 
         return decide(self, *told)
 
     with patch.object(Callback, "_decide", decide_but_once):
-        compared.query(f"SELECT a.k, b.m FROM ({SUMS}) a JOIN ({SUMS_AND_MORE}) b ON a.s = b.s WHERE a.k = 5 AND b.k = 5")
+        ordered.query(f"SELECT a.k, b.m FROM ({SUMS}) a JOIN ({SUMS_AND_MORE}) b ON a.s = b.s WHERE a.k = 5 AND b.k = 5")
     assert failed
 
 
-def test_tables_that_are_read_otherwise(compared: Lake) -> None:
+def test_tables_that_are_read_otherwise(ordered: Lake) -> None:
     """Of the one an index may be used, and not of the other."""
-    compared.view("merged", mergeSchema="true")
-    merged = SUMS_AND_MORE.replace("compared", "merged")
-    read_all(compared, f"SELECT a.k FROM ({SUMS}) a JOIN ({merged}) b ON a.s = b.s WHERE a.k = 5 AND b.k = 5")
+    ordered.view("merged", mergeSchema="true")
+    merged = SUMS_AND_MORE.replace("ordered", "merged")
+    read_all(ordered, f"SELECT a.k FROM ({SUMS}) a JOIN ({merged}) b ON a.s = b.s WHERE a.k = 5 AND b.k = 5")
