@@ -195,16 +195,20 @@ public final class Listing {
     System.arraycopy(chosen, 0, keep, 0, keep.length);
   }
 
-  /** The paths of the files that are not to be read. */
-  public List skipped() {
-    List result = new ArrayList();
-    for (int i = 0; i < keep.length; i++) if (keep[i] == 0) result.add(files.path(i));
+  /** The file versions that are not to be read. */
+  public Set skipped() {
+    Set result = new HashSet();
+    for (int i = 0; i < keep.length; i++) if (keep[i] == 0) result.add(version(i));
     return result;
   }
 
-  /** All but these, by their paths, are to be read. */
-  public void skipOnly(Set paths) {
-    for (int i = 0; i < keep.length; i++) keep[i] = (byte) (paths.contains(files.path(i)) ? 0 : 1);
+  /** All but these file versions are to be read. */
+  public void skipOnly(Set versions) {
+    for (int i = 0; i < keep.length; i++) keep[i] = (byte) (versions.contains(version(i)) ? 0 : 1);
+  }
+
+  private Object version(int i) {
+    return Arrays.asList(new Object[] {files.path(i), new Long(files.size(i)), new Long(files.modificationTime(i))});
   }
 
   /** A byte a file: 1 where it is one of those chosen, and has not changed since it was listed. null for so many folders that Spark lists faster. */

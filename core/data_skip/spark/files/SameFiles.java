@@ -1,7 +1,6 @@
 package data_skip;
 
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
@@ -10,12 +9,12 @@ import java.util.Set;
  * decided too late, by a later version of the index, or not at all.
  */
 public final class SameFiles {
-  private final Map skipped = new HashMap(); // by SkippingFileIndex, paths
+  private final Map skipped = new HashMap(); // by SkippingFileIndex, file versions
 
   /** Takes from a listing what the first of equal ones skips, and nothing else. scan: a SkippingFileIndex. */
   public synchronized void give(Object scan, Listing listing) {
     Set first = (Set) skipped.get(scan);
-    if (first == null) skipped.put(scan, new HashSet(listing.skipped()));
+    if (first == null) skipped.put(scan, listing.skipped());
     else listing.skipOnly(first);
   }
 }
