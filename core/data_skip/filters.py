@@ -15,8 +15,7 @@ An OR may have very many operands, as the rows of a join: who can serve it as a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -40,9 +39,7 @@ class Indexes:
 
     Of every row that satisfies the node, the other predicate must be true, or true of one of its elements (see elements.py)."""
 
-    @cached_property
-    def _by_kind(self) -> dict[type[Index], list[BoundIndex]]:
-        return {}
+    _by_kind: dict[type[Index], list[BoundIndex]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def of(self, kind: type[Index]) -> Iterator[BoundIndex]:
         """All indexes of a class."""

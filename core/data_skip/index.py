@@ -192,11 +192,11 @@ class BoundIndex:
         return self.expressions[0]
 
     def __getitem__(self, field: str) -> Field:
-        return Field(self.index.column, field, self._label)
+        return Field(self.index.column, field, str(self))
 
     @cached_property
-    def _label(self) -> str:
+    def _shown(self) -> str:
         return str(self.index)
 
     def __str__(self) -> str:
-        return str(self.index)
+        return self._shown

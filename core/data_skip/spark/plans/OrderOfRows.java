@@ -249,7 +249,8 @@ public final class OrderOfRows {
   private void meet(List operators) {
     for (int i = 0; i < operators.size(); i++) {
       for (int j = 0; j < i; j++) {
-        if (of(met, operators.get(i)).add(operators.get(j))) meet((LogicalPlan) operators.get(i), (LogicalPlan) operators.get(j));
+        boolean isNew = of(met, operators.get(i)).add(operators.get(j)) && of(met, operators.get(j)).add(operators.get(i)); // in whichever order
+        if (isNew) meet((LogicalPlan) operators.get(i), (LogicalPlan) operators.get(j));
       }
     }
   }
