@@ -80,7 +80,7 @@ class Callback:
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
         "snapshot", java a SnapshotFileIndex, told the root of its table, the contract, and what of it is read (SnapshotTable.part), a
         line each: the id and the version of the last snapshot, which the JVM then knows, a line each; "" and why there is none.
-        "explain", told by which number a SkippingFileIndex is kept, and of it (a part of SkippingFileIndex.told): its clause, for people.
+        "explain", told by which number a SkippingFileIndex is kept, and of it (Told.ofScan, Told.description): its clause, for people.
         """
         catalog = self._catalog
         what, _, told = question.partition("\n")

@@ -46,7 +46,7 @@ class Scan:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """format, options, schema, predicate, runtime_filters, reads, notes, and what is set of it: see SkippingFileIndex.java."""
+        """format, options, schema, predicate, runtime_filters, reads, notes, and what is set of it: see Told.java."""
         text = self._told.get("description") or self.java.description()
         return dict(json.loads(text))
 
@@ -67,7 +67,7 @@ class Scan:
 
     @cached_property
     def settings(self) -> list[dict[str, str]]:
-        """What is set in the session of the relation, and in the query's where that is another: see SkippingFileIndex.java."""
+        """What is set in the session of the relation, and in the query's where that is another: see Told.java."""
         return list(self._told.get("settings") or json.loads(self.java.settings()))
 
     def refresh(self) -> None:

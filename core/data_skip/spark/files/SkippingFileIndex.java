@@ -3,7 +3,6 @@ package data_skip;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
@@ -36,25 +35,21 @@ import org.apache.spark.unsafe.Platform;
 public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper {
   private static final java.util.concurrent.atomic.AtomicLong COUNTER = new java.util.concurrent.atomic.AtomicLong();
 
-  private static final String RUN = "run\n"; // Python's answer, before what that may save, and a line for each runtime filter
-  private static final String DECIDED = "decided"; // as above, before what is to be skipped of snapshots: a line each
-
   private final long number;
   private final FileIndex wrapped;
   private final HadoopFsRelation relation;
   private final BiFunction python;
   private final ScanTrees trees;
+  private final Told told;
   private final LogicalRelation scan;
   private final AttributeSet asked;
   private final Expression predicate;
   private final List runtimeFilters;
   private final List notes;
   private final String listed; // why Spark lists it, where a contract that is asked for is not followed; else null
-  private String description;
   private final SparkSession asking; // the query's; the relation may be of another
   private final SideTime time; // of all scans of the query
-  private String version; // of the indexes that its files are chosen by; null: not known
-  private Answers answers; // of those who asked for the same before
+  private Decisions decisions;
   private SameFiles same; // as those that other scans read; null: it matters to none
   private volatile Object known; // of its rows, in a form that is equal for equal scans
   private List affordable; // of its runtime filters, once it is asked for
@@ -93,6 +88,10 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     this.predicate = predicate == null ? null : Variants.asWritten(Plans.withoutQueries(predicate));
     trees.workers().within(this.predicate);
     this.notes = notes;
+    List shown = new ArrayList(notes);
+    if (listed != null) shown.add(listed);
+    this.told = new Told(scan, asked, this.predicate, runtimeFilters, shown, asking, trees);
+    this.decisions = new Decisions(python, null, null);
   }
 
   public static TreeEncoder encoder(LogicalRelation scan) {
@@ -101,8 +100,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
 
   /** version: of the indexes that its files are chosen by; null: not known. answers: to those who asked for the same before. */
   public void decidedBy(String version, Answers answers) {
-    this.version = version;
-    this.answers = answers;
+    decisions = new Decisions(python, version, answers);
   }
 
   /** Other scans of the query have to read the same files, as far as the same is known of them. */
@@ -120,33 +118,16 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     return Plans.executionId(asking);
   }
 
-  /** JSON: the root paths; of a catalog table first its location. */
+  /** As Told.roots. */
   public String roots() {
     Connection.answersAtOnce();
-    return Plans.json(Description.roots(scan));
+    return told.roots();
   }
 
-  /**
-   * JSON: format, options, schema, the encoded predicate, the runtime filters, notes, and how long a decision may take. Made when it is first
-   * asked for: scans of tables without an index are many.
-   */
-  public synchronized String description() {
+  /** As Told.description: by the settings in force when it is first asked for. */
+  public String description() {
     Connection.answersAtOnce();
-    if (description == null) {
-      Map json = Description.of(scan);
-      json.put("predicate", predicate == null ? null : trees.encode(predicate));
-      json.put("runtime_filters", Description.of(runtimeFilters, scan));
-      if (!runtimeFilters.isEmpty()) json.put("reads", Description.of(scan, asked));
-      List all = new ArrayList(notes);
-      if (listed != null) all.add(listed);
-      all.addAll(UserSettings.unreadable(asking.sessionState().conf()));
-      json.put("notes", all);
-      json.put("least_gain", new Long(UserSettings.joinLeastBytes(asking.sessionState().conf())));
-      json.put("decide_seconds", new Double(UserSettings.decideSeconds(asking.sessionState().conf())));
-      json.put("records_bytes", new Long(UserSettings.recordsMaxBytes(asking.sessionState().conf())));
-      description = Plans.json(json);
-    }
-    return description;
+    return told.description();
   }
 
   public Evaluator evaluator() {
@@ -178,12 +159,9 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     return (SparkSession) relation.sparkSession();
   }
 
-  /**
-   * JSON: what is set in the session of the relation, by which Spark configures its reader, and, where that is another, in that of the query,
-   * which readers and expressions ask as well.
-   */
+  /** As Told.settings. */
   public String settings() {
-    return Plans.json(SessionSettings.of(session(), asking));
+    return told.settings();
   }
 
   /**
@@ -191,37 +169,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
    * alone differs where the same is planned again. In one text, since to answer anything by itself takes as long as most of what is decided.
    */
   public String told(Listing listing) {
-    return which(true) + "\n" + toldOf(listing);
-  }
-
-  /** byCalls: what is to be skipped is not told in the answer. */
-  private String which(boolean byCalls) {
-    Map which = new LinkedHashMap();
-    which.put("by_calls", Boolean.valueOf(byCalls));
-    which.put("execution_id", executionId());
-    which.put("number", new Long(number));
-    return Plans.json(which);
-  }
-
-  private String toldOf(Listing listing) {
-    Map json = toldOfScan();
-    List roots = (List) json.get("roots");
-    json.put("count", new Integer(listing.count()));
-    json.put("bytes", new Long(listing.bytes()));
-    if (!roots.isEmpty()) json.put("present", listing.presentOf((String) roots.get(0)));
-    json.put("contract", listing.contract());
-    if (listing.job() != null) json.put("tasks", listing.job().told());
-    json.put("refusals", RuntimeFilters.refusals(runtimeFilters, asking.sessionState().conf()));
-    return Plans.json(json) + "\n" + description();
-  }
-
-  /** What is told of it beside its description, ready for JSON. */
-  private Map toldOfScan() {
-    Map json = new LinkedHashMap();
-    json.put("format", Plans.formatName(relation.fileFormat()));
-    json.put("roots", Description.roots(scan));
-    json.put("settings", SessionSettings.of(session(), asking));
-    return json;
+    return Decisions.which(executionId(), number, true) + "\n" + told.of(listing);
   }
 
   /** The files that Spark would list for this scan: those of the partitions that its predicate leaves. */
@@ -346,8 +294,8 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
    */
   private scala.collection.immutable.Seq decided(ListedFiles all) {
     Listing listing = new Listing(this, session(), all);
-    String said = asked(listing);
-    int without = DECIDED.equals(said) ? 0 : listing.countKept(); // by all but Python functions, of which nothing is known yet
+    String said = said(listing);
+    int without = Decisions.DECIDED.equals(said) ? 0 : listing.countKept(); // by all but Python functions, of which nothing is known yet
     while ("tasks".equals(said) || ("ask".equals(said) && PoolThreads.enter(asking.sessionState().conf()))) {
       if ("tasks".equals(said)) {
         listing.job().run(asking);
@@ -359,62 +307,19 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
         }
       }
       listing.keepAll();
-      said = asked(listing);
+      said = said(listing);
     }
-    if (said != null && said.startsWith(RUN)) return withRuntimeFilters(said.substring(RUN.length()).split("\n", -1)).decided(all);
-    if (!DECIDED.equals(said)) listing.keepAll();
+    String[] toRun = Decisions.toRun(said);
+    if (toRun != null) return withRuntimeFilters(toRun).decided(all);
+    if (!Decisions.DECIDED.equals(said)) listing.keepAll();
     scala.collection.immutable.Seq kept = kept(listing);
     if (without > 0 && listing.countKept() >= without) trees.workers().gainedNothing();
     listing.forget(trees.withoutPlans());
     return kept;
   }
 
-  /** What Python says of a listing, from which it has taken the files that need not be read. */
-  private String asked(Listing listing) {
-    long start = System.nanoTime();
-    String told = toldOf(listing);
-    String known = version == null ? null : answers.of(version, told);
-    if (known != null) {
-      if (!takeAway(listing, known)) return decision(asked(listing, which(true) + "\n" + told));
-      answers.again(executionId(), number, number(known), (System.nanoTime() - start) / 1e6);
-      return DECIDED;
-    }
-    if (!Connection.answersAtOnce()) {
-      python.apply("connect", null); // of this thread, as one of adaptive execution, that has not asked before
-      if (!Connection.answersAtOnce()) return decision(asked(listing, "")); // it asks for what else would be told
-    }
-    String said = asked(listing, which(false) + "\n" + told);
-    if (said == null || !said.startsWith(DECIDED)) return said;
-    if (!takeAway(listing, said)) return decision(asked(listing, which(true) + "\n" + told));
-    if (version != null && !number(said).isEmpty()) answers.put(version, told, said);
-    return DECIDED;
-  }
-
-  /** Of what Python says, whether that is a decision. */
-  private static String decision(String said) {
-    return said != null && said.startsWith(DECIDED) ? DECIDED : said;
-  }
-
-  /** By which number a decision may be told again; "" where it may not. */
-  private static String number(String said) {
-    return said.split("\n", -1)[1];
-  }
-
-  /** Takes away what a decision says; false where that cannot be done so, as of files that have changed: then it takes nothing away. */
-  private static boolean takeAway(Listing listing, String said) {
-    String[] lines = said.split("\n");
-    return listing.skipAll((String[]) java.util.Arrays.copyOfRange(lines, Math.min(2, lines.length), lines.length));
-  }
-
-  private String asked(Listing listing, String told) {
-    String number = Kept.keep(listing);
-    String said = null;
-    try {
-      said = (String) python.apply("list\n" + number + "\n" + told, null);
-    } finally {
-      if (said == null) Kept.forget(number);
-    }
-    return said == null ? null : Kept.withoutForgotten(said);
+  private String said(Listing listing) {
+    return decisions.of(listing, told.of(listing), executionId(), number);
   }
 
   private SkippingFileIndex with(Expression predicate, List runtimeFilters, List notes) {
@@ -516,7 +421,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   private Object explained() {
     String number = Kept.keep(this);
     try {
-      return python.apply("explain\n" + number + "\n" + Plans.json(toldOfScan()) + "\n" + description(), null);
+      return python.apply("explain\n" + number + "\n" + told.ofScan() + "\n" + description(), null);
     } finally {
       Kept.forget(number);
     }
