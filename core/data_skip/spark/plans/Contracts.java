@@ -38,6 +38,10 @@ public final class Contracts {
   private static final String ANALYZE = "org.apache.spark.sql.execution.command.Analyze";
   private static final String CACHES = "org.apache.spark.sql.execution.CacheManager";
   private static final String DATASET = "org.apache.spark.sql.classic.Dataset";
+  private static final String EXPLAIN = "org.apache.spark.sql.execution.command.ExplainCommand";
+  private static final String[] COMMANDS = {
+    "org.apache.spark.sql.execution.command.ExecutedCommandExec", "org.apache.spark.sql.execution.datasources.v2.V2CommandExec"};
+  private static final String NO_QUERY = "only queries follow it, and those of which Spark writes files";
   private static final int KEPT = 16;
 
   private final BiFunction python;
@@ -67,7 +71,7 @@ public final class Contracts {
         if (written == null) written = written(plan, asking);
         if (contract == null) throw new IllegalStateException("it is no contract, as listing, snapshot or bounded(60) are");
         refuseWrites(scan, written);
-        refuseCallers();
+        refuseCallers(written);
         locations.put(scan.relation(), files(scan, contract, asked, looked));
       } catch (Exception error) {
         String told = "Spark's listing is read, not by " + asked + ": " + said(error);
@@ -232,7 +236,7 @@ public final class Contracts {
   private static void refuseWrites(LogicalRelation scan, List written) {
     for (int i = 0; i < written.size(); i++) {
       Path path = (Path) written.get(i);
-      if (path == null) throw new IllegalStateException("only queries follow it, and those of which Spark writes files");
+      if (path == null) throw new IllegalStateException(NO_QUERY);
       String folder = real(Description.qualified(path, (SparkSession) ((HadoopFsRelation) scan.relation()).sparkSession()));
       List roots = Description.roots(scan);
       for (int j = 0; j < roots.size(); j++) {
@@ -252,15 +256,24 @@ public final class Contracts {
     return Plans.uri(folder) + "/";
   }
 
-  /** Statistics are of the files that are there. And so are caches and checkpoints: a query that writes where it reads may be given them. */
-  private static void refuseCallers() {
+  /**
+   * Statistics are of the files that are there. And so are caches and checkpoints: a query that writes where it reads may be given them. A command
+   * of another system, as a write to Delta, runs its query by itself, and may lay its table over the folder that is read.
+   */
+  private static void refuseCallers(List written) {
+    boolean inCommand = false;
+    boolean explained = false;
     StackTraceElement[] callers = new Throwable().getStackTrace();
     for (int i = 0; i < callers.length; i++) {
-      if (callers[i].getClassName().startsWith(ANALYZE)) throw new IllegalStateException("ANALYZE counts the files that are there");
-      if (callers[i].getClassName().startsWith(CACHES)) throw new IllegalStateException("what is cached may be read by queries that write");
-      if (callers[i].getClassName().startsWith(DATASET) && callers[i].getMethodName().contains("checkpoint")) {
+      String caller = callers[i].getClassName();
+      if (caller.startsWith(ANALYZE)) throw new IllegalStateException("ANALYZE counts the files that are there");
+      if (caller.startsWith(CACHES)) throw new IllegalStateException("what is cached may be read by queries that write");
+      if (caller.startsWith(DATASET) && callers[i].getMethodName().contains("checkpoint")) {
         throw new IllegalStateException("a checkpoint may be read by queries that write");
       }
+      inCommand |= Arrays.asList(COMMANDS).contains(caller);
+      explained |= caller.startsWith(EXPLAIN);
     }
+    if (inCommand && !explained && written.isEmpty()) throw new IllegalStateException(NO_QUERY);
   }
 }
