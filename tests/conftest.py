@@ -40,6 +40,7 @@ SPARK_VERSION = (
     "indexes/test_bloom_lifting",
     "indexes/test_python_functions",
     "joins/test_joins",
+    "readings/test_commands_of_others",
     "readings/test_fiftythird",
     "readings/test_listed_twice",
     "readings/test_readers",
