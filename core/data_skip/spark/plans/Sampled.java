@@ -104,9 +104,14 @@ public final class Sampled {
   /** What of an expression goes by a row's place. */
   private static void addDraws(Expression expression, Set draws) {
     if (expression.deterministic()) return;
-    if (expression instanceof Nondeterministic && !(expression instanceof InputFileName)) draws.add(form(expression));
+    if (draws(expression)) draws.add(form(expression));
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) addDraws((Expression) children.next(), draws);
+  }
+
+  /** Whether a function goes by a row's place, whatever it is given. */
+  public static boolean draws(Expression function) {
+    return function instanceof Nondeterministic && !(function instanceof InputFileName);
   }
 
   /** Equal for what gives the same over the same rows: its kind and its seed. The columns that it is given are other ones in each part of a query. */
