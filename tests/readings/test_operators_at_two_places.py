@@ -15,6 +15,7 @@ TEXTS = "SELECT DISTINCT k, if(id < 50000, 'z', 'Z') COLLATE UTF8_LCASE AS s FRO
 ZEROS = "SELECT k, CAST(min(if(id < 50000, -0.0D, 0.0D)) AS STRING) AS s {} FROM chosen GROUP BY k"
 FIRST = "SELECT id FROM chosen WHERE abs(k) = 4 LIMIT 1"
 NUMBERED = "SELECT id, monotonically_increasing_id() AS n FROM chosen WHERE k = 4"
+PARTS = "SELECT count(*) FROM (SELECT explode(array(_metadata)) AS m FROM parquet.`{}` WHERE k = 4) WHERE m.file_block_start = 0"
 
 
 def test_the_rows_outside_of_a_sub_query_stand_in_it_as_well(chosen: Lake) -> None:
@@ -35,6 +36,13 @@ def test_which_of_equal_ones_stands_for_a_group_and_the_number_of_a_row(chosen: 
     with settings_of(chosen.spark, OTHERS_FIRST):
         report = chosen.query(sql)
         assert report.scans and all(scan.files_read == 7 for scan in report.scans)
+
+
+def test_the_parts_of_files_in_all_of_the_metadata(chosen: Lake) -> None:
+    with settings_of(chosen.spark, OTHERS_FIRST):
+        assert chosen.query(PARTS.format(chosen.folder)).scans[0].files_read == 7
+        names = chosen.query(f"SELECT k, _metadata.file_name FROM (SELECT *, _metadata FROM parquet.`{chosen.folder}`) WHERE k = 4")
+        assert names.scans[0].files_read == 2
 
 
 def test_what_is_only_shown_is_not_compared(chosen: Lake) -> None:
