@@ -46,6 +46,8 @@ def test_a_generator_of_hive(lake: Lake, tmp_path: Path) -> None:
             exploded = f"SELECT k, e FROM t LATERAL VIEW {generator}(array(k, 7)) x AS e"
             report = lake.query(f"SELECT k, e FROM ({exploded}) JOIN side ON k = n")
             assert max(scan.files_skipped for scan in report.scans) == skipped
+            twice = lake.query(f"SELECT a.k FROM ({exploded} WHERE k = 2) a JOIN ({exploded}) b ON a.e = b.e")  # which may number its rows
+            assert max(scan.files_skipped for scan in twice.scans) == skipped
     finally:
         state.catalog().dropTempFunction("hive_explode", True)
         lake.spark.catalog.dropTempView("side")

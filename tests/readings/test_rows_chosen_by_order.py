@@ -54,7 +54,6 @@ def test_conditions_that_hold_at_once(chosen: Lake, sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "read"),
     [
-        (f"SELECT a.k FROM ({NUMBERED}) a JOIN ({NUMBERED}) b ON a.k = abs(b.k) WHERE a.k = 5 AND a.n = 1 AND b.n < 2", {1, 7}),
         ("SELECT 1 WHERE EXISTS (SELECT 1 FROM chosen WHERE k = 4) AND EXISTS (SELECT 1 FROM chosen WHERE k % 7 = 2)", {1, 2}),
         (f"SELECT a.k FROM ({LAST} HAVING i > 5) a JOIN ({OTHER} HAVING i > 5) b USING (k) WHERE k = 5", {1}),
     ],

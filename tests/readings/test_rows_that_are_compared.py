@@ -66,13 +66,6 @@ def test_rows_that_go_by_the_order_are_counted_or_compared(ordered: Lake, sql: s
     read_all(ordered, sql)
 
 
-def test_as_many_rows_of_each_key_whatever_the_order(ordered: Lake) -> None:
-    more = f"SELECT *, max(id) OVER (PARTITION BY k) AS m FROM ({NUMBERED})"
-    joined = f"SELECT a.k FROM ({NUMBERED}) a JOIN ({more}) b ON a.k = b.k + 0.5D - 0.5D"
-    report = ordered.query(f"{joined} WHERE a.k = 5 AND a.n <= 2 AND b.n <= 2")
-    assert sorted(scan.files_read for scan in report.scans) == [1, 7]
-
-
 def test_with_what_was_drawn_or_added_before(ordered: Lake) -> None:
     """For a cache, or at a checkpoint, which may have been filled when the table had no index."""
     with ordered.skipping.disabled():

@@ -39,7 +39,7 @@ SOURCES = tuple(
         ("plans", "KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed Tables"),
         ("files", "HadoopSettings SessionSettings Description ScanTrees Told Decisions SkippingFileIndex"),
         ("plans", "Contracts Groups Generators PushedDown Operators Place PruningValues Sampled"),
-        ("plans", "FilesRead OrderOfGroups NumberedRows OrderOfRows Descent SkippingRule"),
+        ("plans", "FilesRead OrderOfGroups OrderOfRows Descent SkippingRule"),
         ("", "Shim"),
     )
     for name in names.split()

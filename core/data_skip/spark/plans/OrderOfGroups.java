@@ -10,9 +10,11 @@ import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CollectMetrics;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
@@ -20,6 +22,7 @@ import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
@@ -27,6 +30,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
+import org.apache.spark.sql.execution.datasources.WriteFiles;
 
 /** Of what operators and functions give, whether it goes by the order of the rows that they are given, or by which of them are in one task. */
 public final class OrderOfGroups {
@@ -34,7 +39,8 @@ public final class OrderOfGroups {
 
   /** Whether an operator gives the same rows in any order, if all that it evaluates does. Others, as a LIMIT or mapInPandas, may not. */
   public static boolean isKnown(LogicalPlan plan) {
-    boolean byRow = plan instanceof Project || plan instanceof Filter || plan instanceof Generate || plan instanceof Expand;
+    boolean byRow = plan instanceof Project || plan instanceof Filter || plan instanceof Expand;
+    byRow |= plan instanceof Generate && Generators.givesAlone((Expression) ((Generate) plan).generator());
     boolean many = plan instanceof Join || plan instanceof Union || plan instanceof WithCTE || Groups.of(plan);
     return byRow || many || keepsRows(plan) || isOfConstants(plan);
   }
@@ -52,19 +58,35 @@ public final class OrderOfGroups {
     return true;
   }
 
+  /** Whether what an operator is given is the query's result, or what of it is shown or written, if what the operator gives is. */
+  public static boolean onlyShows(LogicalPlan plan) {
+    boolean some = plan instanceof GlobalLimit || plan instanceof LocalLimit || plan instanceof Offset;
+    return some || plan instanceof Project || plan instanceof WithCTE || plan instanceof Command || plan instanceof WriteFiles || keepsRows(plan);
+  }
+
+  /** Whether any of the texts that a collation takes for the same may stand for a group, as the order has it. Of 0.0 and -0.0 Spark makes one. */
+  public static boolean showsAny(LogicalPlan plan) {
+    if (!(plan instanceof Aggregate)) return false;
+    scala.collection.Iterator keys = ((Aggregate) plan).groupingExpressions().iterator();
+    while (keys.hasNext()) if (!UnsafeRowUtils.isBinaryStable(((Expression) keys.next()).dataType())) return true;
+    return false;
+  }
+
   /** Whether an operator gives all rows that it is given, and no others. */
-  public static boolean keepsRows(LogicalPlan plan) {
+  private static boolean keepsRows(LogicalPlan plan) {
     boolean moves = plan instanceof Sort || plan instanceof RepartitionOperation || plan instanceof RebalancePartitions;
     boolean names = plan instanceof SubqueryAlias || plan instanceof CTERelationDef;
     return moves || names || plan instanceof BaseEvalPython || plan instanceof CollectMetrics;
   }
 
-  /** Whether an expression holds a function of many rows that goes by their order. */
+  /** Whether an expression holds a function of many rows that goes by their order, or one that numbers or draws for each by its place. */
   public static boolean counts(Expression expression) {
+    if (Sampled.draws(expression)) return true;
     if (expression instanceof WindowExpression) return !isSure((WindowExpression) expression);
     if (expression instanceof AggregateExpression) {
       Object function = ((AggregateExpression) expression).aggregateFunction();
-      return !(function instanceof BloomFilterAggregate) && !Repeatable.exact((Expression) function); // of its bits each is set by some row
+      if (function instanceof BloomFilterAggregate) return false; // of its bits each is set by some row
+      return !Repeatable.exact((Expression) function) || Repeatable.isRealExtreme((Expression) function); // the smallest of 0.0 and -0.0 is the first
     }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (counts((Expression) children.next())) return true;

@@ -3,27 +3,21 @@ package data_skip;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
-import org.apache.spark.sql.catalyst.expressions.WindowExpression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.WindowFrame;
+import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
-import org.apache.spark.sql.catalyst.plans.logical.Expand;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
-import org.apache.spark.sql.catalyst.plans.logical.Generate;
-import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
@@ -39,31 +33,29 @@ import org.apache.spark.sql.types.BooleanType;
  * much it reads in all: with files skipped, one task has other rows. That is as good as before, unless a query compares what two parts of it
  * give for the same rows, as one that joins such a sum with itself: of these, one must not skip more than the other.
  *
- * So each attribute is followed from the operators that its value goes by to where two are compared. And so are rows, which a filter by such a
- * value leaves or not: a join gives a row where both of its sides have one, and of a union each part may have what the others leave out. Of
- * rows that are chosen by `row_number()` alone it is known how many there are for each key, but not which.
+ * Which are compared is not followed. It is enough that two operators over one table are asked for: that what they give is spoken of by a condition,
+ * a key or a boolean, or that it goes by them which rows a filter, a join or another operator is given. What is only shown is not. An operator at two
+ * places is two, though the optimizer leaves the same object at both: as where it puts what stands outside of a correlated sub-query into that.
  */
 public final class OrderOfRows {
-  private final Map by = new HashMap(); // the id of an attribute -> the operators that its value goes by
-  private final NumberedRows numbered = new NumberedRows();
-  private final Map rows = new IdentityHashMap(); // a plan -> the operators by which it goes how many rows there are for each value of a key
-  private final Map chosen = new IdentityHashMap(); // a plan -> the operators by which it goes which rows there are
-  private final Map shared = new HashMap(); // the number of a WITH that stands in a plan once -> its plan
-  private final Map met = new IdentityHashMap(); // an operator -> those that it was compared with
-  private final Set alike = identities();
-  private final Set none = identities();
+  private final Set asked = new HashSet(); // the ids of attributes that are spoken of
+  private final Map shared = new HashMap(); // by the number of a WITH, its plan
+  private final List operators = new ArrayList(); // that go by the order of rows and are asked for, as often as they stand in the plan
+  private final List below = new ArrayList(); // of each the scans below it, as places
+  private final List places = new ArrayList(); // of scans: arrays of one LogicalRelation
 
   private OrderOfRows() {}
 
   /** The scans, by identity, that may be given only what all of the same folder are given; and those that may be given nothing. */
   public static Set[] of(LogicalPlan plan) {
+    Set[] found = {identities(), identities()};
     OrderOfRows order = new OrderOfRows();
-    if (sources(plan) > 1) order.follow(plan);
-    Set[] found = {identities(), order.none};
-    List all = order.alike.isEmpty() ? new ArrayList() : scans(plan);
-    for (int i = 0; i < all.size(); i++) { // others of that folder as well: what Spark takes for equal stays so
-      java.util.Iterator each = order.alike.iterator();
-      while (each.hasNext()) if (FilesRead.overlap((LogicalRelation) all.get(i), (LogicalRelation) each.next())) found[0].add(all.get(i));
+    order.follow(plan, false);
+    for (int i = 0; i < order.operators.size(); i++) for (int j = 0; j < order.operators.size(); j++) if (i != j) order.meet(i, j, found);
+    List met = new ArrayList(found[0]);
+    for (int i = 0; i < order.places.size(); i++) { // others of that folder as well: what Spark takes for equal stays so
+      LogicalRelation scan = scan(order.places.get(i));
+      for (int j = 0; j < met.size(); j++) if (FilesRead.overlap(scan, (LogicalRelation) met.get(j))) found[0].add(scan);
     }
     return found;
   }
@@ -72,220 +64,134 @@ public final class OrderOfRows {
     return Collections.newSetFromMap(new IdentityHashMap());
   }
 
-  private static int sources(LogicalPlan plan) {
-    final int[] count = new int[1];
-    plan.foreachWithSubqueries(
-        new scala.runtime.AbstractFunction1() {
-          public Object apply(Object node) {
-            if (goesByOrder((LogicalPlan) node)) count[0]++;
-            return null;
-          }
-        });
-    return count[0];
+  private static LogicalRelation scan(Object place) {
+    return (LogicalRelation) ((Object[]) place)[0];
+  }
+
+  /** One may stand below the other: what that reads besides has to fit as well. found: as of `of`. */
+  private void meet(int one, int other, Set[] found) {
+    List mine = (List) below.get(one);
+    List theirs = (List) below.get(other);
+    boolean ofAny = Sampled.isCheckpoint((LogicalPlan) operators.get(one)); // nothing tells what it was made of
+    for (int j = 0; j < theirs.size(); j++) {
+      LogicalRelation scan = scan(theirs.get(j));
+      boolean meets = ofAny;
+      for (int i = 0; i < mine.size() && !meets; i++) meets = mine.get(i) != theirs.get(j) && FilesRead.overlap(scan(mine.get(i)), scan);
+      if (meets) found[0].add(scan);
+      if (meets && (ofAny || operators.get(one) instanceof InMemoryRelation)) found[1].add(scan); // of what was kept all files were read, perhaps
+    }
+  }
+
+  /** Goes through a plan from its root. chosen: whether it matters which rows it has, beside what is shown. Gives the scans below, as places. */
+  private List follow(LogicalPlan plan, boolean chosen) {
+    boolean gives = Groups.of(plan) || plan instanceof Project; // a row, whatever stands in it
+    boolean isAsked = goesByOrder(plan) && (chosen && !gives || isSpokenOf(plan));
+    List scans = new ArrayList();
+    if (plan instanceof LogicalRelation) scans.add(new Object[] {plan});
+    if (plan instanceof InMemoryRelation) scans.addAll(scans(((InMemoryRelation) plan).cacheBuilder().logicalPlan()));
+    places.addAll(scans);
+    if (plan instanceof CTERelationRef && shared(plan) != null) scans.addAll(scans(shared(plan)));
+    askBelow(plan, scans);
+    boolean goesOn = chosen || !OrderOfGroups.onlyShows(plan);
+    scala.collection.immutable.Seq children = plan.children();
+    for (int i = 0; i < children.size(); i++) {
+      if (children.apply(i) instanceof CTERelationDef) shared.put(new Long(((CTERelationDef) children.apply(i)).id()), children.apply(i));
+    }
+    for (int i = children.size() - 1; i >= 0; i--) { // what speaks of a WITH before that
+      scans.addAll(follow((LogicalPlan) children.apply(i), goesOn || children.apply(i) instanceof CTERelationDef));
+    }
+    if (isAsked) operators.add(plan);
+    if (isAsked) below.add(scans);
+    return scans;
+  }
+
+  /** The scans of a plan, as places of their own. */
+  private static List scans(LogicalPlan plan) {
+    OrderOfRows order = new OrderOfRows();
+    order.follow(plan, false);
+    return order.places;
+  }
+
+  /** What stands in a WITH; null where that is not of this plan. */
+  private LogicalPlan shared(LogicalPlan reference) {
+    return (LogicalPlan) shared.get(new Long(((CTERelationRef) reference).cteId()));
   }
 
   private static boolean goesByOrder(LogicalPlan plan) {
-    if (plan instanceof InMemoryRelation) return sources(((InMemoryRelation) plan).cacheBuilder().logicalPlan()) > 0;
+    if (plan instanceof InMemoryRelation) return holdsWhatGoesByOrder(((InMemoryRelation) plan).cacheBuilder().logicalPlan());
     if (Sampled.isCheckpoint(plan)) return true;
     if (plan.children().isEmpty()) return false;
     if (!plan.getClass().getName().startsWith("org.apache.spark.") || !OrderOfGroups.isKnown(plan)) return true;
     scala.collection.Iterator expressions = plan.expressions().iterator();
     while (expressions.hasNext()) if (OrderOfGroups.counts((Expression) expressions.next())) return true;
-    return false;
+    return OrderOfGroups.showsAny(plan);
   }
 
-  private void follow(LogicalPlan plan) {
-    scala.collection.Iterator children = plan.children().iterator();
-    while (children.hasNext()) follow((LogicalPlan) children.next());
-    Set all = identities();
-    scala.collection.Iterator expressions = plan.expressions().iterator();
-    while (expressions.hasNext()) {
-      List parts = Plans.conjuncts((Expression) expressions.next());
-      for (int i = 0; i < parts.size(); i++) {
-        followQueries((Expression) parts.get(i));
-        if (plan instanceof Project) compareShown((Expression) parts.get(i));
-        else meet(new ArrayList(by((Expression) parts.get(i))));
-        all.addAll(by((Expression) parts.get(i)));
-      }
-    }
-    if (plan instanceof CTERelationDef) shared.put(new Long(((CTERelationDef) plan).id()), plan);
-    followRows(plan, all);
-    if (plan instanceof CTERelationRef) followShared((CTERelationRef) plan);
-    else followOutput(plan, all);
-    numbered.follow(plan);
-  }
-
-  /** all: as of followOutput. */
-  private void followRows(LogicalPlan plan, Set all) {
-    boolean own = goesByOrder(plan) && !Groups.of(plan) && !(plan instanceof Project);
-    Set counted = of(rows, plan);
-    Set which = of(chosen, plan);
-    scala.collection.Iterator children = plan.children().iterator();
-    while (children.hasNext()) {
-      Object child = children.next();
-      counted.addAll(of(rows, child));
-      which.addAll(of(chosen, child));
-    }
-    if (plan instanceof Generate) counted.addAll(all);
-    if (plan instanceof Generate) which.addAll(all);
-    if (plan instanceof Filter || plan instanceof Join) {
-      counted.addAll(all);
-      which.addAll(all);
-      meet(new ArrayList(counted)); // a row is there if all that is asked of it is so
-      java.util.Iterator alone = numbered.alone(plan).iterator();
-      while (alone.hasNext()) countByKeys((Window) alone.next(), counted);
-    } else if (plan.children().size() > 1 && !(plan instanceof WithCTE)) {
-      meet(new ArrayList(which));
-    }
-    if (plan instanceof Aggregate) {
-      scala.collection.immutable.Seq keys = ((Aggregate) plan).groupingExpressions();
-      if (keys.isEmpty()) counted.clear(); // one row, of whatever
-      if (keys.isEmpty()) which.clear();
-      for (int i = 0; i < keys.size(); i++) counted.addAll(by((Expression) keys.apply(i)));
-      which.addAll(counted);
-    }
-    if (own) counted.add(plan);
-    if (own) which.add(plan);
-  }
-
-  /** Of rows that are chosen by the numbers of a window there are as many as it has keys. */
-  private void countByKeys(Window window, Set counted) {
-    counted.remove(window);
-    scala.collection.Iterator keys = window.partitionSpec().iterator();
-    while (keys.hasNext()) counted.addAll(by((Expression) keys.next()));
-  }
-
-  /** What stands once in a WITH, and is spoken of by other attributes. */
-  private void followShared(CTERelationRef reference) {
-    LogicalPlan plan = (LogicalPlan) shared.get(new Long(reference.cteId()));
-    if (plan == null) return;
-    rows.put(reference, of(rows, plan));
-    chosen.put(reference, of(chosen, plan));
-    for (int i = 0; i < reference.output().size(); i++) {
-      of(by, ((Attribute) reference.output().apply(i)).exprId()).addAll(of(by, ((Attribute) plan.output().apply(i)).exprId()));
-    }
-  }
-
-  private void followQueries(Expression expression) {
-    if (expression instanceof DynamicPruning) return; // it repeats what stands in the plan
-    if (expression instanceof SubqueryExpression) follow((LogicalPlan) ((SubqueryExpression) expression).plan());
-    scala.collection.Iterator children = expression.children().iterator();
-    while (children.hasNext()) followQueries((Expression) children.next());
-  }
-
-  /** all: the operators that what `plan` evaluates goes by. */
-  private void followOutput(LogicalPlan plan, Set all) {
-    boolean own = goesByOrder(plan);
-    if (plan instanceof Aggregate || plan instanceof Window || plan instanceof Project) {
-      scala.collection.Iterator expressions = plan.expressions().iterator();
-      while (expressions.hasNext()) name((Expression) expressions.next(), plan);
-      return;
-    }
-    boolean chooses = plan instanceof Filter || plan instanceof Join || plan instanceof Generate; // which gives none of an empty array
-    boolean makes = plan instanceof Generate || plan instanceof Expand || plan instanceof BaseEvalPython;
-    Set alone = numbered.alone(plan);
-    for (int i = 0; i < plan.output().size(); i++) {
-      Object id = ((Attribute) plan.output().apply(i)).exprId();
-      if (own) {
-        by.put(id, identities());
-        of(by, id).add(plan);
-      } else if (plan instanceof Union) {
-        for (int j = 0; j < plan.children().size(); j++) {
-          of(by, id).addAll(of(by, ((Attribute) ((LogicalPlan) plan.children().apply(j)).output().apply(i)).exprId()));
-        }
-      } else if (makes && !((LogicalPlan) plan.children().head()).outputSet().contains((Attribute) plan.output().apply(i))) {
-        of(by, id).addAll(all);
-      } else if (chooses) {
-        java.util.Iterator each = all.iterator();
-        while (each.hasNext()) {
-          Object operator = each.next();
-          if (!alone.contains(operator) || !numbered.isKey(id, operator)) of(by, id).add(operator);
-        }
-      }
-    }
-  }
-
-  private void name(Expression expression, LogicalPlan plan) {
-    if (!(expression instanceof Alias)) return;
-    Expression value = ((Alias) expression).child();
-    Object id = ((Alias) expression).exprId();
-    if (OrderOfGroups.counts(value)) of(by, id).add(plan);
-    else of(by, id).addAll(by(value));
-    boolean ofMany = SideRows.holds(value, AggregateExpression.class) || SideRows.holds(value, WindowExpression.class);
-    if (ofMany) of(by, id).addAll(of(rows, plan.children().head()));
-    if (plan instanceof Aggregate && ofMany) of(by, id).addAll(of(rows, plan));
-  }
-
-  private static Set of(Map sets, Object id) {
-    if (!sets.containsKey(id)) sets.put(id, identities());
-    return (Set) sets.get(id);
-  }
-
-  /** The operators that the value of an expression goes by. */
-  private Set by(Expression expression) {
-    Set found = identities();
-    if (expression instanceof DynamicPruning) return found;
-    if (expression instanceof AttributeReference) found.addAll(of(by, ((NamedExpression) expression).exprId()));
-    if (expression instanceof SubqueryExpression) {
-      found.addAll(of(rows, ((SubqueryExpression) expression).plan()));
-      scala.collection.Iterator output = ((LogicalPlan) ((SubqueryExpression) expression).plan()).output().iterator();
-      while (output.hasNext()) found.addAll(of(by, ((Attribute) output.next()).exprId()));
-    }
-    scala.collection.Iterator children = expression.children().iterator();
-    while (children.hasNext()) found.addAll(by((Expression) children.next()));
-    return found;
-  }
-
-  /** What is made of values goes on, and is compared only where that is asked. */
-  private void compareShown(Expression expression) {
-    if (expression.resolved() && expression.dataType() instanceof BooleanType) {
-      meet(new ArrayList(by(expression)));
-      return;
-    }
-    scala.collection.Iterator children = expression.children().iterator();
-    while (children.hasNext()) compareShown((Expression) children.next());
-  }
-
-  private void meet(List operators) {
-    for (int i = 0; i < operators.size(); i++) {
-      for (int j = 0; j < i; j++) {
-        boolean isNew = of(met, operators.get(i)).add(operators.get(j)) && of(met, operators.get(j)).add(operators.get(i)); // in whichever order
-        if (isNew) meet((LogicalPlan) operators.get(i), (LogicalPlan) operators.get(j));
-      }
-    }
-  }
-
-  /** One may stand below the other: what that reads besides has to fit as well. */
-  private void meet(LogicalPlan one, LogicalPlan other) {
-    List mine = scans(one);
-    List theirs = scans(other);
-    for (int i = 0; i < mine.size(); i++) {
-      for (int j = 0; j < theirs.size(); j++) {
-        if (mine.get(i) == theirs.get(j) || !FilesRead.overlap((LogicalRelation) mine.get(i), (LogicalRelation) theirs.get(j))) continue;
-        Collections.addAll(alike, new Object[] {mine.get(i), theirs.get(j)});
-        if (one instanceof InMemoryRelation) none.add(theirs.get(j)); // of what is cached all files were read, perhaps
-        if (other instanceof InMemoryRelation) none.add(mine.get(i));
-      }
-    }
-    if (Sampled.isCheckpoint(one)) addTo(none, theirs);
-    if (Sampled.isCheckpoint(other)) addTo(none, mine);
-  }
-
-  private void addTo(Set scans, List more) {
-    scans.addAll(more);
-    alike.addAll(more);
-  }
-
-  private static List scans(LogicalPlan plan) {
-    final List found = new ArrayList();
+  private static boolean holdsWhatGoesByOrder(LogicalPlan plan) {
+    final boolean[] found = new boolean[1];
     plan.foreachWithSubqueries(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object node) {
-            if (node instanceof LogicalRelation) found.add(node);
-            if (node instanceof InMemoryRelation) found.addAll(scans(((InMemoryRelation) node).cacheBuilder().logicalPlan()));
+            found[0] |= goesByOrder((LogicalPlan) node);
             return null;
           }
         });
-    return found;
+    return found[0];
+  }
+
+  /** Whether of what an operator gives by the order of rows something is spoken of. */
+  private boolean isSpokenOf(LogicalPlan plan) {
+    boolean ofFunctions = (Groups.of(plan) || plan instanceof Project) && !OrderOfGroups.showsAny(plan); // the rest goes by no order
+    scala.collection.Iterator named = (ofFunctions ? plan.expressions() : plan.output()).iterator();
+    while (named.hasNext()) {
+      Object one = named.next();
+      boolean counts = !ofFunctions || one instanceof Alias && OrderOfGroups.counts((Expression) one);
+      if (counts && asked.contains(((NamedExpression) one).exprId())) return true;
+    }
+    return false;
+  }
+
+  /** What of the rows below an operator is spoken of, and by its sub-queries, whose scans are added. */
+  private void askBelow(LogicalPlan plan, List scans) {
+    boolean names = plan instanceof Project || plan instanceof Aggregate || plan instanceof Window;
+    scala.collection.Iterator expressions = plan.expressions().iterator();
+    while (expressions.hasNext()) {
+      Expression expression = (Expression) expressions.next();
+      if (!names || !(expression instanceof NamedExpression)) ask(expression, true, scans);
+      else if (expression instanceof Alias) ask(expression, asked.contains(((Alias) expression).exprId()), scans);
+    }
+    for (int i = 0; plan instanceof Aggregate && i < ((Aggregate) plan).groupingExpressions().size(); i++) {
+      ask((Expression) ((Aggregate) plan).groupingExpressions().apply(i), true, scans);
+    }
+    scala.collection.immutable.Seq children = plan.children();
+    if (plan instanceof CTERelationRef) askSame(plan.output(), shared(plan));
+    if (plan instanceof Union) for (int i = 0; i < children.size(); i++) askSame(plan.output(), (LogicalPlan) children.apply(i));
+    boolean unknown = !OrderOfGroups.isKnown(plan) && !OrderOfGroups.onlyShows(plan);
+    for (int i = 0; unknown && i < children.size(); i++) askAll(((LogicalPlan) children.apply(i)).output());
+  }
+
+  /** The columns of a plan that others, by their places, are given by. */
+  private void askSame(scala.collection.immutable.Seq output, LogicalPlan plan) {
+    for (int i = 0; plan != null && i < output.size(); i++) {
+      if (asked.contains(((Attribute) output.apply(i)).exprId())) asked.add(((Attribute) plan.output().apply(i)).exprId());
+    }
+  }
+
+  private void askAll(scala.collection.immutable.Seq attributes) {
+    for (int i = 0; i < attributes.size(); i++) asked.add(((Attribute) attributes.apply(i)).exprId());
+  }
+
+  /** isAsked: whether what an expression gives is spoken of; else it is shown, but for booleans in it, which compare. */
+  private void ask(Expression expression, boolean isAsked, List scans) {
+    boolean hasType = !(expression instanceof WindowSpecDefinition) && !(expression instanceof WindowFrame);
+    isAsked = isAsked || hasType && expression.dataType() instanceof BooleanType;
+    if (isAsked && expression instanceof Attribute) asked.add(((Attribute) expression).exprId());
+    if (expression instanceof SubqueryExpression) {
+      LogicalPlan query = (LogicalPlan) ((SubqueryExpression) expression).plan();
+      if (isAsked) askAll(query.output());
+      scans.addAll(follow(query, isAsked));
+    }
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) ask((Expression) children.next(), isAsked, scans);
   }
 }

@@ -65,7 +65,7 @@ public final class Repeatable {
     return false;
   }
 
-  private static boolean isRealExtreme(Expression expression) {
+  public static boolean isRealExtreme(Expression expression) {
     if (expression instanceof Min || expression instanceof Max) return isReal(expression.dataType());
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (isRealExtreme((Expression) children.next())) return true;

@@ -1,6 +1,7 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -8,6 +9,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
@@ -19,9 +21,11 @@ import org.apache.spark.sql.catalyst.expressions.MonotonicallyIncreasingID;
 import org.apache.spark.sql.catalyst.expressions.Nondeterministic;
 import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * The operators of a plan that give rows by which files are read, where that is seen: samples; those that ask for the parts into which Spark
@@ -31,7 +35,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation;
  * it takes to find them.
  */
 public final class Sampled {
-  private static final List PARTS = java.util.Arrays.asList(new String[] {"file_block_start", "file_block_length"});
+  private static final List PARTS = Arrays.asList(new String[] {"file_block_start", "file_block_length"});
 
   private final Set found = Collections.newSetFromMap(new IdentityHashMap());
   private final Map first = new HashMap(); // what draws -> the first operator that has it
@@ -83,30 +87,46 @@ public final class Sampled {
     return draws;
   }
 
-  /** Whether an operator asks into which parts Spark cuts files. */
+  /** Whether an operator asks into which parts Spark cuts files: also by all of `_metadata`, unless a Project hands that on as it is. */
   public static boolean asksForParts(LogicalPlan operator) {
     scala.collection.Iterator expressions = operator.expressions().iterator();
-    while (expressions.hasNext()) if (holdsPart((Expression) expressions.next())) return true;
+    while (expressions.hasNext()) {
+      Expression expression = (Expression) expressions.next();
+      Expression value = expression instanceof Alias ? ((Alias) expression).child() : expression;
+      boolean handedOn = operator instanceof Project && value instanceof Attribute;
+      if (!handedOn && holdsPart(value)) return true;
+    }
     return false;
   }
 
   private static boolean holdsPart(Expression expression) {
     if (expression instanceof InputFileBlockStart || expression instanceof InputFileBlockLength) return true;
-    if (expression instanceof GetStructField && PARTS.contains(((GetStructField) expression).extractFieldName())) {
-      Object of = ((GetStructField) expression).child();
-      if (of instanceof Attribute && ((Attribute) of).metadata().contains("__metadata_col")) return true;
-    }
+    boolean field = expression instanceof GetStructField && isMetadata(((GetStructField) expression).child());
+    if (field) return PARTS.contains(((GetStructField) expression).extractFieldName());
+    if (isMetadata(expression)) return true;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (holdsPart((Expression) children.next())) return true;
     return false;
   }
 
+  /** Whether an expression is `_metadata` with the parts in it, of which the optimizer takes away fields that nobody asks for. */
+  private static boolean isMetadata(Object expression) {
+    if (!(expression instanceof Attribute) || !((Attribute) expression).metadata().contains("__metadata_col")) return false;
+    if (!(((Attribute) expression).dataType() instanceof StructType)) return false;
+    return !Collections.disjoint(Arrays.asList(((StructType) ((Attribute) expression).dataType()).fieldNames()), PARTS);
+  }
+
   /** What of an expression goes by a row's place. */
   private static void addDraws(Expression expression, Set draws) {
     if (expression.deterministic()) return;
-    if (expression instanceof Nondeterministic && !(expression instanceof InputFileName)) draws.add(form(expression));
+    if (draws(expression)) draws.add(form(expression));
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) addDraws((Expression) children.next(), draws);
+  }
+
+  /** Whether a function goes by a row's place, whatever it is given. */
+  public static boolean draws(Expression function) {
+    return function instanceof Nondeterministic && !(function instanceof InputFileName);
   }
 
   /** Equal for what gives the same over the same rows: its kind and its seed. The columns that it is given are other ones in each part of a query. */

@@ -1,0 +1,50 @@
+"""What goes by the order of rows and stands at two places of a plan: also where the optimizer has put it there, or no function says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.readings.test_rows_chosen_by_order import LAST, OTHER, chosen
+from tests.support import Lake, settings_of
+
+__all__ = ["chosen"]
+
+OTHERS_FIRST = {"spark.sql.files.minPartitionNum": "4"}  # by which the first row of `k = 4` is one of another file once others are skipped
+BELOW = "(SELECT count(*) AS c FROM range(3) r WHERE r.id * 50000 < a.i)"
+TEXTS = "SELECT DISTINCT k, if(id < 50000, 'z', 'Z') COLLATE UTF8_LCASE AS s FROM chosen"
+ZEROS = "SELECT k, CAST(min(if(id < 50000, -0.0D, 0.0D)) AS STRING) AS s {} FROM chosen GROUP BY k"
+FIRST = "SELECT id FROM chosen WHERE abs(k) = 4 LIMIT 1"
+NUMBERED = "SELECT id, monotonically_increasing_id() AS n FROM chosen WHERE k = 4"
+PARTS = "SELECT count(*) FROM (SELECT explode(array(_metadata)) AS m FROM parquet.`{}` WHERE k = 4) WHERE m.file_block_start = 0"
+
+
+def test_the_rows_outside_of_a_sub_query_stand_in_it_as_well(chosen: Lake) -> None:
+    """Spark joins them with a copy of themselves, whose objects are the same (DecorrelateInnerQuery): a row was lost."""
+    report = chosen.query(f"SELECT k, c FROM (SELECT k, {BELOW} AS c FROM ({LAST}) a) JOIN VALUES (4) AS d(k) USING (k) WHERE c > 0")
+    assert report.scans and all(scan.files_read == 7 for scan in report.scans)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT a.k FROM ({TEXTS}) a JOIN ({TEXTS}) b ON hex(a.s) = hex(b.s) AND a.k = abs(b.k) WHERE a.k = 4",
+        f"SELECT a.k FROM ({ZEROS.format('')}) a JOIN ({ZEROS.format(', max(id)')}) b ON a.s = b.s AND a.k = abs(b.k) WHERE a.k = 4",
+        f"SELECT id FROM ({NUMBERED}) JOIN ({FIRST}) USING (id) WHERE n = 0",
+    ],
+)
+def test_which_of_equal_ones_stands_for_a_group_and_the_number_of_a_row(chosen: Lake, sql: str) -> None:
+    with settings_of(chosen.spark, OTHERS_FIRST):
+        report = chosen.query(sql)
+        assert report.scans and all(scan.files_read == 7 for scan in report.scans)
+
+
+def test_the_parts_of_files_in_all_of_the_metadata(chosen: Lake) -> None:
+    with settings_of(chosen.spark, OTHERS_FIRST):
+        assert chosen.query(PARTS.format(chosen.folder)).scans[0].files_read == 7
+        names = chosen.query(f"SELECT k, _metadata.file_name FROM (SELECT *, _metadata FROM parquet.`{chosen.folder}`) WHERE k = 4")
+        assert names.scans[0].files_read == 2
+
+
+def test_what_is_only_shown_is_not_compared(chosen: Lake) -> None:
+    report = chosen.query(f"SELECT a.k, a.i, b.i FROM ({LAST}) a JOIN ({OTHER}) b ON a.k = abs(b.k) WHERE a.k = 5 ORDER BY 2 LIMIT 10")
+    assert sorted(scan.files_read for scan in report.scans) == [1, 7]
