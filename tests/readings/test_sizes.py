@@ -63,3 +63,14 @@ def test_one_text_may_be_too_long_for_a_pattern(lake: Lake) -> None:
         lake.file(name, {"s": [text], "n": [len(text)]})
     lake.index(ValueList("s"), ValueList("n"))
     lake.check("n < 9 AND s RLIKE '^(a|b)*$'", {"short"})
+
+
+def test_one_value_may_take_days(lake: Lake) -> None:
+    """Java tries all places of eight letters among 40; among more for days. A query that never looks at such a value does not wait."""
+    for name, text in {"short": "aaaaaaax", "other": "b", "long": "a" * 40}.items():
+        lake.file(name, {"s": [text], "n": [len(text)]})
+    lake.index(ValueList("s"), ValueList("n"))
+    lake.view()
+    with settings_of(lake.spark, {"spark.data_skip.decideSeconds": "1"}):
+        report = lake.query("SELECT * FROM t WHERE n < 9 AND s LIKE '%a%a%a%a%a%a%a%x'", {"short", "other"}, errors=True)
+        assert any("for more than 0.5 s" in error for error in report.scans[-1].errors)
