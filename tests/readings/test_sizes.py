@@ -21,6 +21,10 @@ SIZED = {
     "format_number(1.5D, n) = '1.500'": {"few"},
     "element_at(sequence(1, 3), n) = 3": {"few"},
     "length(try_to_binary(repeat('61', n), 'hex')) = 3": {"few", "more"},  # where an error would be NULL nothing is asked
+    "length(repeat(repeat(repeat('ab', n), n), n)) = 54": {"few"},
+    "length(aggregate(sequence(1, n), 'a', (text, i) -> concat(text, text))) = 8": {"few", "more"},  # twice as long with each element
+    "aggregate(sequence(1, n), 0L, (sum, i) -> sum + i) = 6": {"few"},
+    "length(format_string(concat('%', n, 'd'), 7)) = 3": {"few", "more"},
 }
 
 
@@ -32,6 +36,16 @@ def test_a_number_of_a_row_makes_no_size_here(lake: Lake) -> None:
     with settings_of(lake.spark, {"spark.sql.ansi.enabled": "false"}):
         for predicate, read in SIZED.items():
             lake.check(f"n BETWEEN 1 AND 8 AND {predicate}", read)
+
+
+def test_sizes_multiply(lake: Lake) -> None:
+    """Of three within one another 10,000 each would be a million million."""
+    for name, n in {"few": 3, "hundreds": 300, "thousands": 9999}.items():
+        lake.file(name, {"n": pa.array([n], pa.int32())})
+    lake.index(ValueList("n"))
+    lake.check("size(sequence(1, n)) = 3", {"few"})
+    lake.check("n < 9 AND size(flatten(transform(sequence(1, n), i -> transform(sequence(1, n), j -> repeat('a', n))))) = 9", {"few"})
+    lake.check("length(repeat(repeat('a', n), n)) = 9", {"few", "hundreds", "thousands"})
 
 
 def test_of_dates_as_well(lake: Lake) -> None:
@@ -49,3 +63,14 @@ def test_one_text_may_be_too_long_for_a_pattern(lake: Lake) -> None:
         lake.file(name, {"s": [text], "n": [len(text)]})
     lake.index(ValueList("s"), ValueList("n"))
     lake.check("n < 9 AND s RLIKE '^(a|b)*$'", {"short"})
+
+
+def test_one_value_may_take_days(lake: Lake) -> None:
+    """Java tries all places of eight letters among 40; among more for days. A query that never looks at such a value does not wait."""
+    for name, text in {"short": "aaaaaaax", "other": "b", "long": "a" * 40}.items():
+        lake.file(name, {"s": [text], "n": [len(text)]})
+    lake.index(ValueList("s"), ValueList("n"))
+    lake.view()
+    with settings_of(lake.spark, {"spark.data_skip.decideSeconds": "1"}):
+        report = lake.query("SELECT * FROM t WHERE n < 9 AND s LIKE '%a%a%a%a%a%a%a%x'", {"short", "other"}, errors=True)
+        assert any("for more than 0.5 s" in error for error in report.scans[-1].errors)

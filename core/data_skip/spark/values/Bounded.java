@@ -1,5 +1,6 @@
 package data_skip;
 
+import org.apache.spark.sql.catalyst.expressions.ArrayAggregate;
 import org.apache.spark.sql.catalyst.expressions.ArrayInsert;
 import org.apache.spark.sql.catalyst.expressions.ArrayRepeat;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
@@ -7,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.DateDiff;
 import org.apache.spark.sql.catalyst.expressions.ElementAt;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FormatNumber;
+import org.apache.spark.sql.catalyst.expressions.FormatString;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
@@ -19,13 +21,17 @@ import org.apache.spark.sql.catalyst.expressions.StringRepeat;
 import org.apache.spark.sql.catalyst.expressions.StringSpace;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.catalyst.expressions.TryEval;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.IntegralType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -40,32 +46,50 @@ public final class Bounded {
 
   /** The expression, raising an error for what is too large; null where it may be, and shows no error. */
   public static Expression raising(Expression expression) {
-    return hidden(expression, false) ? null : checked(expression);
+    return hidden(expression, false) ? null : checked(expression, Math.pow(MOST, 1.0 / Math.max(1, countOfSizes(expression))));
+  }
+
+  /** How many parts are as large as a number in a row says: of one within another, or for each element of another, sizes multiply. */
+  private static int countOfSizes(Expression expression) {
+    int count = !(expression instanceof ElementAt) && here(expression, MOST) != expression ? 1 : 0;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) count += countOfSizes((Expression) children.next());
+    return count;
   }
 
   /** Whether a part of an expression may be too large, and no number in it tells; `caught`: nor would an error. */
   public static boolean hidden(Expression expression, boolean caught) {
     if (expression instanceof Sequence && sizeOf((Sequence) expression) == null) return true;
-    if (caught && here(expression) != expression) return true;
+    if (expression instanceof FormatString && !((Expression) expression.children().head()).foldable()) return true; // '%2000000000d'
+    if (expression instanceof ArrayAggregate && !isOfOneSize(((ArrayAggregate) expression).merge().dataType())) return true; // concat(sum, sum)
+    if (caught && here(expression, MOST) != expression) return true;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (hidden((Expression) children.next(), caught || expression instanceof TryEval)) return true;
     return false;
   }
 
-  private static Expression checked(Expression expression) {
-    return here((Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object child) {
-        return checked((Expression) child);
-      }
-    }));
+  /** Whether all values of a type are as large. */
+  private static boolean isOfOneSize(DataType type) {
+    if (!(type instanceof StructType)) return UnsafeRow.isFixedLength(type) || type instanceof DecimalType;
+    StructField[] fields = ((StructType) type).fields();
+    for (int i = 0; i < fields.length; i++) if (!isOfOneSize(fields[i].dataType())) return false;
+    return true;
   }
 
-  /** As `raising`, by its own operands. */
-  private static Expression here(Expression expression) {
-    if (expression instanceof Sequence) return with(expression, 1, sizeOf((Sequence) expression), -MOST, MOST);
+  private static Expression checked(Expression expression, final double most) {
+    return here((Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object child) {
+        return checked((Expression) child, most);
+      }
+    }), most);
+  }
+
+  /** As `raising`, by its own operands; `most`: of what is no constant. */
+  private static Expression here(Expression expression, double most) {
+    if (expression instanceof Sequence) return with(expression, 1, sizeOf((Sequence) expression), -most, most);
     if (expression instanceof ElementAt) return isOfArray(expression) ? with(expression, 1, null, LEAST_OF_INDEXES, Integer.MAX_VALUE) : expression;
     int place = placeOfSize(expression);
-    return place < 0 ? expression : with(expression, place, null, -MOST, MOST);
+    return place < 0 ? expression : with(expression, place, null, -most, most);
   }
 
   private static boolean isOfArray(Expression elementAt) {
@@ -97,7 +121,7 @@ public final class Bounded {
   private static Expression with(Expression expression, int place, Expression size, double least, double most) {
     Expression operand = (Expression) expression.children().apply(place);
     Expression number = number(size == null ? operand : size);
-    if (number.foldable() && operand.foldable() && isWithin(number.eval(null), least, most)) return expression;
+    if (number.foldable() && operand.foldable() && isWithin(number.eval(null), Math.min(least, -MOST), Math.max(most, MOST))) return expression;
     Expression beyond = new Or(new LessThan(number, literal(least)), new GreaterThan(number, literal(most)));
     Expression text = new Literal(UTF8String.fromString("too large"), DataTypes.StringType);
     Expression raised = Cast$.MODULE$.apply(text, operand.dataType(), scala.Option.apply("UTC"), true);

@@ -139,7 +139,7 @@ public final class Evaluator {
     Expression expression = bind(place, targets);
     if (expression == null) return null;
     final Repeated bound = new Repeated(expression);
-    return answers(types(targets), arrowStream, new Answer() {
+    return answers(expression, types(targets), arrowStream, new Answer() {
       public byte of(InternalRow row) {
         return truth(bound, row);
       }
@@ -184,7 +184,7 @@ public final class Evaluator {
       if (!Plans.deterministic(expression) || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;
     }
     final List rows = new ArrayList();
-    answers(types(targets), arrowStream, new Answer() {
+    answers(node(place), types(targets), arrowStream, new Answer() {
       public byte of(InternalRow row) {
         Object[] values = new Object[attributes.size()];
         for (int i = 0; i < values.length; i++) {
@@ -210,8 +210,17 @@ public final class Evaluator {
     return types;
   }
 
-  /** One byte for each row of an Arrow stream with columns of these types, as rows of a job: decimals, say, are held as they are there. */
-  public static byte[] answers(DataType[] types, byte[] arrowStream, Answer answer) throws Exception {
+  /** One byte for each row of an Arrow stream with columns of these types, by an answer that evaluates the expression: see InTime. */
+  public static byte[] answers(Expression expression, final DataType[] types, final byte[] arrowStream, final Answer answer) throws Exception {
+    return (byte[]) InTime.of(expression, new InTime.Work() {
+      public Object done() throws Exception {
+        return answers(types, arrowStream, answer);
+      }
+    });
+  }
+
+  /** The rows are as those of a job: decimals, say, are held as they are there. */
+  private static byte[] answers(DataType[] types, byte[] arrowStream, Answer answer) throws Exception {
     List read = new ArrayList();
     for (int i = 0; i < types.length; i++) read.add(types[i] == null ? (Expression) new Literal(null, DataTypes.NullType) : new BoundReference(i, types[i], true));
     UnsafeProjection asInJob = InterpretedUnsafeProjection.createProjection(Plans.seq(read));
@@ -267,7 +276,7 @@ public final class Evaluator {
     if (expression == null) return null;
     final Repeated bound = new Repeated(expression);
     final List values = new ArrayList();
-    answers(types(targets), arrowStream, new Answer() {
+    answers(expression, types(targets), arrowStream, new Answer() {
       public byte of(InternalRow row) {
         Object value = evaluated(bound, row);
         values.add(value == null ? null : value.toString());
@@ -284,7 +293,7 @@ public final class Evaluator {
     final Expression cast = Cast$.MODULE$.apply(operand, type, scala.Option.apply(zone), true);
     final Repeated repeated = new Repeated(cast);
     final List values = new ArrayList();
-    byte[] raised = answers(new DataType[] {operand.dataType()}, arrowStream, new Answer() {
+    byte[] raised = answers(cast, new DataType[] {operand.dataType()}, arrowStream, new Answer() {
       public byte of(InternalRow row) {
         try {
           values.add(TreeEncoder.value(repeated.eval(row), cast.dataType()));
@@ -311,9 +320,16 @@ public final class Evaluator {
    */
   public String bisect(String function, String constant, String targets, String checked) {
     try {
-      Expression bound = bind(function, targets);
+      final Expression bound = bind(function, targets);
       if (bound == null || !node(constant).foldable() || Undated.hidden(node(constant), true)) return null;
-      return Bisection.of(bound, bind(function, targets, checked), types(targets)[0], node(constant));
+      final Expression raising = bind(function, targets, checked);
+      final DataType type = types(targets)[0];
+      final Expression compared = node(constant);
+      return (String) InTime.of(bound, new InTime.Work() {
+        public Object done() throws Exception {
+          return Bisection.of(bound, raising, type, compared);
+        }
+      });
     } catch (Exception raised) {
       return null;
     }

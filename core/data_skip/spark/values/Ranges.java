@@ -294,7 +294,7 @@ public final class Ranges {
     final Boolean sought = Boolean.valueOf(wanted);
     DataType[] columns = new DataType[3 * types.length];
     for (int i = 0; i < columns.length; i++) columns[i] = i % 3 == 2 ? DataTypes.ByteType : types[i / 3];
-    return Connection.text(Evaluator.answers(columns, arrowStream, new Evaluator.Answer() {
+    return Connection.text(Evaluator.answers(node.expression, columns, arrowStream, new Evaluator.Answer() {
       public byte of(InternalRow row) {
         for (int t = 0; t < inputs.length; t++) inputs[t] = ValueRange.input(row, t, types[t]);
         ValueRange range = node.range();

@@ -1,0 +1,74 @@
+package data_skip;
+
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.internal.SQLConf;
+
+/**
+ * Spark's expressions, evaluated for as long as a decision waits (half of `spark.data_skip.decideSeconds`). A query may look at a value only
+ * behind another predicate; here each leaf is evaluated of all values, and of one of them it may take days: LIKE '%a%a%a%a%a%a%a%a%a%x' of
+ * 60 letters, by a regular expression of Java's. Nothing ends what runs by then, so its thread is left behind, and the same is not asked
+ * again before it has ended. What is not known in time is unknown.
+ */
+public final class InTime {
+  private static final int MOST = 2; // threads that are left behind: beyond, nothing is asked until one has ended
+  private static final Map LEFT = new HashMap(); // Thread -> hash of what it evaluates
+
+  private InTime() {}
+
+  /** What is to be done. */
+  public abstract static class Work {
+    public abstract Object done() throws Exception;
+  }
+
+  /** What comes of the work; an error where that is not known in time. */
+  public static Object of(Expression expression, final Work work) throws Exception {
+    refuseWhatIsLeft(expression);
+    final SQLConf conf = SQLConf.get();
+    final Object[] found = new Object[2];
+    Thread thread = new Thread("data-skip evaluates") {
+      public void run() {
+        SQLConf.withExistingConf(conf, new scala.runtime.AbstractFunction0() {
+          public Object apply() {
+            try {
+              found[0] = work.done();
+            } catch (Throwable raised) {
+              found[1] = raised;
+            }
+            return null;
+          }
+        });
+      }
+    };
+    thread.setDaemon(true);
+    thread.start();
+    double seconds = Math.min(UserSettings.decideSeconds(conf) / 2, Integer.MAX_VALUE);
+    try {
+      thread.join(Math.max(1, (long) (seconds * 1000)));
+    } catch (InterruptedException cancelled) {
+      Thread.currentThread().interrupt(); // the query that is planned is told by this
+      throw cancelled;
+    } finally {
+      leaveIfAlive(thread, expression);
+    }
+    if (thread.isAlive()) {
+      throw new IllegalStateException("Spark evaluates this of some value for more than " + seconds + " s: " + ReadableSql.of(expression));
+    }
+    if (found[1] instanceof Exception) throw (Exception) found[1];
+    if (found[1] != null) throw new IllegalStateException((Throwable) found[1]); // as of memory
+    return found[0];
+  }
+
+  private static synchronized void leaveIfAlive(Thread thread, Expression expression) {
+    if (thread.isAlive()) LEFT.put(thread, new Integer(expression.semanticHash()));
+  }
+
+  private static synchronized void refuseWhatIsLeft(Expression expression) {
+    for (Iterator threads = LEFT.keySet().iterator(); threads.hasNext();) if (!((Thread) threads.next()).isAlive()) threads.remove();
+    if (LEFT.isEmpty()) return;
+    boolean same = LEFT.containsValue(new Integer(expression.semanticHash()));
+    if (same || LEFT.size() >= MOST) throw new IllegalStateException("Spark still evaluates this, or others, of some value, for an earlier question");
+  }
+}
