@@ -1,6 +1,5 @@
 package data_skip;
 
-import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -13,14 +12,12 @@ import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
-import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
-import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
@@ -35,13 +32,6 @@ public final class Contracts {
   private static final String PROPERTY = "data_skip.freshness";
   private static final String LISTING = "listing";
   private static final String[] CHOOSING = {"pathGlobFilter", "modifiedBefore", "modifiedAfter", "recursiveFileLookup"}; // and those of SnapshotTable
-  private static final String ANALYZE = "org.apache.spark.sql.execution.command.Analyze";
-  private static final String CACHES = "org.apache.spark.sql.execution.CacheManager";
-  private static final String DATASET = "org.apache.spark.sql.classic.Dataset";
-  private static final String EXPLAIN = "org.apache.spark.sql.execution.command.ExplainCommand";
-  private static final String[] COMMANDS = {
-    "org.apache.spark.sql.execution.command.ExecutedCommandExec", "org.apache.spark.sql.execution.datasources.v2.V2CommandExec"};
-  private static final String NO_QUERY = "only queries follow it, and those of which Spark writes files";
   private static final int KEPT = 16;
 
   private final BiFunction python;
@@ -58,7 +48,7 @@ public final class Contracts {
   /** A plan with the files of its scans by the contracts in force. why: is told of the relation of each of the others why it is not. */
   public LogicalPlan followed(LogicalPlan plan, List scans, SparkSession asking, Map why) {
     Map locations = new IdentityHashMap(); // by the relation: scans with columns of the same ids may be of several
-    List written = null;
+    Writes writes = null;
     Map unfollowed = new HashMap(); // by the root of a table, as all scans of it in a query are to read one version
     Map looked = new HashMap(); // as of `files`
     for (int i = 0; i < scans.size(); i++) {
@@ -68,10 +58,9 @@ public final class Contracts {
       String contract = UserSettings.contract(asked.substring(asked.indexOf('=') + 1));
       if (LISTING.equals(contract)) continue;
       try {
-        if (written == null) written = written(plan, asking);
+        if (writes == null) writes = new Writes(plan, asking);
         if (contract == null) throw new IllegalStateException("it is no contract, as listing, snapshot or bounded(60) are");
-        refuseWrites(scan, written);
-        refuseCallers(written);
+        writes.refuse(scan);
         locations.put(scan.relation(), files(scan, contract, asked, looked));
       } catch (Exception error) {
         String told = "Spark's listing is read, not by " + asked + ": " + said(error);
@@ -212,68 +201,5 @@ public final class Contracts {
       if (!columns[i].dataType().equals(DataTypes.TimestampType)) continue;
       throw new IllegalStateException("the zone by which its folders tell " + columns[i].name() + " is not known; option timeZone says it");
     }
-  }
-
-  /** The folders that a plan writes to, and those of partitions that it may write to; null in it stands for one that is not known. */
-  private static List written(LogicalPlan plan, final SparkSession session) {
-    final List result = new ArrayList();
-    plan.foreach(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object node) {
-        if (node instanceof InsertIntoHadoopFsRelationCommand) {
-          InsertIntoHadoopFsRelationCommand writing = (InsertIntoHadoopFsRelationCommand) node;
-          result.add(writing.outputPath());
-          if (writing.catalogTable().isDefined()) result.addAll(CatalogPartitions.locations(session, (CatalogTable) writing.catalogTable().get()));
-        } else if (node instanceof Command) {
-          result.add(null);
-        }
-        return null;
-      }
-    });
-    return result;
-  }
-
-  /** What is written over files, by what was read of them, would lose those that the index does not know. */
-  private static void refuseWrites(LogicalRelation scan, List written) {
-    for (int i = 0; i < written.size(); i++) {
-      Path path = (Path) written.get(i);
-      if (path == null) throw new IllegalStateException(NO_QUERY);
-      String folder = real(Description.qualified(path, (SparkSession) ((HadoopFsRelation) scan.relation()).sparkSession()));
-      List roots = Description.roots(scan);
-      for (int j = 0; j < roots.size(); j++) {
-        String root = real(SnapshotTable.path((String) roots.get(j)));
-        if (root.startsWith(folder) || folder.startsWith(root)) throw new IllegalStateException("the query writes where it reads, and might lose files");
-      }
-    }
-  }
-
-  /** A folder as it is compared: of this machine where links lead. */
-  private static String real(Path folder) {
-    try {
-      if ("file".equals(folder.toUri().getScheme())) return new File(folder.toUri().getPath()).getCanonicalPath() + "/";
-    } catch (IOException unknown) {
-      // then by its name
-    }
-    return Plans.uri(folder) + "/";
-  }
-
-  /**
-   * Statistics are of the files that are there. And so are caches and checkpoints: a query that writes where it reads may be given them. A command
-   * of another system, as a write to Delta, runs its query by itself, and may lay its table over the folder that is read.
-   */
-  private static void refuseCallers(List written) {
-    boolean inCommand = false;
-    boolean explained = false;
-    StackTraceElement[] callers = new Throwable().getStackTrace();
-    for (int i = 0; i < callers.length; i++) {
-      String caller = callers[i].getClassName();
-      if (caller.startsWith(ANALYZE)) throw new IllegalStateException("ANALYZE counts the files that are there");
-      if (caller.startsWith(CACHES)) throw new IllegalStateException("what is cached may be read by queries that write");
-      if (caller.startsWith(DATASET) && callers[i].getMethodName().contains("checkpoint")) {
-        throw new IllegalStateException("a checkpoint may be read by queries that write");
-      }
-      inCommand |= Arrays.asList(COMMANDS).contains(caller);
-      explained |= caller.startsWith(EXPLAIN);
-    }
-    if (inCommand && !explained && written.isEmpty()) throw new IllegalStateException(NO_QUERY);
   }
 }
