@@ -107,7 +107,7 @@ def test_python_functions_are_run_in_the_session_of_the_query(facts: Lake, other
         "exists(split(s, 's'), v -> v = '2')",
         "exists(split(s, 's'), v -> exists(split(s, 's'), w -> concat(w, v, w) = '22'))",
         "size(filter(split(s, 's'), (v, i) -> i > 0 AND v = '2')) = 1",
-        "aggregate(split(s, 's'), '', (a, v) -> concat(a, v), a -> concat(a, '.')) = '2.'",
+        "aggregate(split(s, 's'), 0, (a, v) -> a + length(v), a -> a + 1) = 2",
     ],
 )
 def test_lambda_variables_of_a_query_are_not_set_here(facts: Lake, where: str) -> None:
