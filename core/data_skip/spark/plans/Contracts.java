@@ -36,8 +36,6 @@ public final class Contracts {
   private static final String LISTING = "listing";
   private static final String[] CHOOSING = {"pathGlobFilter", "modifiedBefore", "modifiedAfter", "recursiveFileLookup"}; // and those of SnapshotTable
   private static final String ANALYZE = "org.apache.spark.sql.execution.command.Analyze";
-  private static final String CACHES = "org.apache.spark.sql.execution.CacheManager";
-  private static final String DATASET = "org.apache.spark.sql.classic.Dataset";
   private static final String EXPLAIN = "org.apache.spark.sql.execution.command.ExplainCommand";
   private static final String[] COMMANDS = {
     "org.apache.spark.sql.execution.command.ExecutedCommandExec", "org.apache.spark.sql.execution.datasources.v2.V2CommandExec"};
@@ -267,10 +265,8 @@ public final class Contracts {
     for (int i = 0; i < callers.length; i++) {
       String caller = callers[i].getClassName();
       if (caller.startsWith(ANALYZE)) throw new IllegalStateException("ANALYZE counts the files that are there");
-      if (caller.startsWith(CACHES)) throw new IllegalStateException("what is cached may be read by queries that write");
-      if (caller.startsWith(DATASET) && callers[i].getMethodName().contains("checkpoint")) {
-        throw new IllegalStateException("a checkpoint may be read by queries that write");
-      }
+      if (Callers.isCache(callers[i])) throw new IllegalStateException("what is cached may be read by queries that write");
+      if (Callers.isCheckpoint(callers[i])) throw new IllegalStateException("a checkpoint may be read by queries that write");
       inCommand |= Arrays.asList(COMMANDS).contains(caller);
       explained |= caller.startsWith(EXPLAIN);
     }

@@ -44,6 +44,8 @@ public final class SkippingRule extends Rule {
   private static final String NUMBERED =
       "what numbers rows or draws for them, as monotonically_increasing_id() or rand(7), stands twice in this query, and goes by the files that are read";
 
+  private static final String KEPT =
+      "what is kept, as a cache or a checkpoint, and goes by the order of rows may be compared by any later query: none is skipped";
   private static final String PARTS = "into which parts Spark cuts files depends on the files that are read: none is skipped where a query asks for them";
   private static final String ORDERED =
       "this query compares what goes by the order of rows, as a sum of fractions, first(x), row_number() or a LIMIT, with the same of this table:"
@@ -108,6 +110,7 @@ public final class SkippingRule extends Rule {
       }
       Set sampled = Sampled.of(bare);
       tellSampled(sampled, why);
+      if (Callers.keepRows()) addKept(OrderOfRows.operators(bare), sampled, why);
       final Set[] ordered = OrderOfRows.of(bare);
       final SameFiles same = new SameFiles();
       tellOrdered(ordered[0], why);
@@ -153,8 +156,7 @@ public final class SkippingRule extends Rule {
             if (!(node instanceof BaseEvalPython)) return null;
             boolean mixed = Meddling.mixesEnvironments(((BaseEvalPython) node).udfs());
             if (!mixed && !Meddling.sharesArguments(((BaseEvalPython) node).udfs())) return null;
-            List below = scans((LogicalPlan) node);
-            for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), mixed ? MIXED : SHARED);
+            tellBelow((LogicalPlan) node, mixed ? MIXED : SHARED, why);
             return null;
           }
         });
@@ -170,9 +172,20 @@ public final class SkippingRule extends Rule {
     while (each.hasNext()) {
       LogicalPlan operator = (LogicalPlan) each.next();
       String told = operator instanceof Sample ? SAMPLED : Sampled.asksForParts(operator) ? PARTS : NUMBERED;
-      List below = scans(operator);
-      for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), told);
+      tellBelow(operator, told, why);
     }
+  }
+
+  /** Adds operators of a plan whose rows are kept: a later query has them beside what it reads itself, of which nobody knows yet. */
+  private static void addKept(Set operators, Set sampled, Map why) {
+    java.util.Iterator each = operators.iterator();
+    while (each.hasNext()) tellBelow((LogicalPlan) each.next(), KEPT, why);
+    sampled.addAll(operators);
+  }
+
+  private static void tellBelow(LogicalPlan operator, String told, Map why) {
+    List below = scans(operator);
+    for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), told);
   }
 
   private static void tellOrdered(Set scans, Map why) {
