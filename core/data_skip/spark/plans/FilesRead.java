@@ -1,21 +1,26 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.In;
+import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.AtomicType;
 
 /** Scans of one table that are to read the same files, where they may read the same rows: see OrderOfRows. */
 public final class FilesRead {
@@ -68,10 +73,15 @@ public final class FilesRead {
 
   /** Whether an index that serves one serves the other as well: see store/reader.py. */
   private static boolean areReadAlike(LogicalRelation one, LogicalRelation other) {
+    return one.schema().equals(other.schema()) && haveSameValues(one, other);
+  }
+
+  /** Whether a row has the same values in both: by place, as in CSV, one name may be of two columns, and by options one text of two dates. */
+  private static boolean haveSameValues(LogicalRelation one, LogicalRelation other) {
     HadoopFsRelation here = (HadoopFsRelation) one.relation();
     HadoopFsRelation there = (HadoopFsRelation) other.relation();
     boolean format = here.fileFormat().getClass() == there.fileFormat().getClass() && here.options().equals(there.options());
-    return format && here.sparkSession() == there.sparkSession() && one.schema().equals(other.schema());
+    return format && here.sparkSession() == there.sparkSession() && here.schema().equals(there.schema());
   }
 
   private static Map places(Place scan) {
@@ -80,33 +90,64 @@ public final class FilesRead {
 
   /** Whether no row is of both, as of two days. */
   private static boolean areApart(Place one, Place other) {
-    boolean same = ((LogicalRelation) one.plan).relation().schema().equals(((LogicalRelation) other.plan).relation().schema());
-    if (!same) return false; // by place, as in CSV, one name may be of two columns
+    if (!haveSameValues((LogicalRelation) one.plan, (LogicalRelation) other.plan)) return false;
     List mine = comparisons(one);
     List theirs = comparisons(other);
+    List myForms = forms(mine, one);
+    List theirForms = forms(theirs, other);
     for (int i = 0; i < mine.size(); i++) {
       for (int j = 0; j < theirs.size(); j++) {
         BinaryComparison here = (BinaryComparison) mine.get(i);
         BinaryComparison there = (BinaryComparison) theirs.get(j);
-        if (name(here).equals(name(there)) && (isBelow(here, there) || isBelow(there, here))) return true;
+        if (myForms.get(i).equals(theirForms.get(j)) && (isBelow(here, there) || isBelow(there, here))) return true;
       }
     }
     return false;
   }
 
-  /** Those of a column with a value. */
+  /** What a row gives for itself, as a column or year(day), compared with a value; of a list with its ends. */
   private static List comparisons(Place scan) {
     List found = new ArrayList();
     for (int i = 0; i < scan.given.predicates().size(); i++) {
       List parts = Plans.conjuncts((Expression) scan.given.predicates().get(i));
       for (int j = 0; j < parts.size(); j++) {
-        if (!(parts.get(j) instanceof BinaryComparison)) continue;
-        BinaryComparison part = (BinaryComparison) parts.get(j);
-        boolean value = right(part) instanceof Literal && ((Literal) right(part)).value() != null;
-        if (left(part) instanceof AttributeReference && value && Plans.exact(left(part).dataType())) found.add(part);
+        Expression part = (Expression) parts.get(j);
+        boolean compares = part instanceof BinaryComparison || part instanceof In || part instanceof InSet;
+        if (!compares || !isOfRow((Expression) part.children().head())) continue;
+        boolean withValue = part instanceof BinaryComparison && ((BinaryComparison) part).right() instanceof Literal;
+        if (withValue && ((Literal) part.children().last()).value() != null) found.add(part);
+        if (!(part instanceof BinaryComparison)) found.addAll(ends(part));
       }
     }
     return found;
+  }
+
+  /** Whether an expression gives a row the same in each part of a query. */
+  private static boolean isOfRow(Expression value) {
+    boolean alone = !SideRows.holds(value, PlanExpression.class) && !SideRows.holds(value, PythonUDF.class);
+    return alone && value.dataType() instanceof AtomicType && Plans.exact(value.dataType()) && Plans.deterministic(value);
+  }
+
+  /** Of `value IN (...)` that it is not below the least of the list, nor above the largest. */
+  private static List ends(Expression list) {
+    Expression value = (Expression) list.children().head();
+    List values = new ArrayList();
+    if (list instanceof InSet) values.addAll(scala.jdk.javaapi.CollectionConverters.asJava(((InSet) list).hset()));
+    for (int i = 1; i < list.children().size(); i++) {
+      if (!(list.children().apply(i) instanceof Literal)) return new ArrayList();
+      values.add(((Literal) list.children().apply(i)).value());
+    }
+    values.removeAll(Collections.singletonList(null)); // which equals nothing
+    if (values.isEmpty()) return values;
+    java.util.Comparator order = TypeUtils.getInterpretedOrdering(value.dataType());
+    return KeyPredicates.range(value, Collections.min(values, order), Collections.max(values, order));
+  }
+
+  /** What each comparison is about. */
+  private static List forms(List comparisons, Place scan) {
+    List about = new ArrayList();
+    for (int i = 0; i < comparisons.size(); i++) about.add(left((BinaryComparison) comparisons.get(i)));
+    return Alike.exactly(about, places(scan));
   }
 
   private static Expression left(BinaryComparison comparison) {
@@ -115,10 +156,6 @@ public final class FilesRead {
 
   private static Expression right(BinaryComparison comparison) {
     return (Expression) comparison.right();
-  }
-
-  private static String name(BinaryComparison comparison) {
-    return ((AttributeReference) left(comparison)).name();
   }
 
   private static boolean isBelow(BinaryComparison one, BinaryComparison other) {

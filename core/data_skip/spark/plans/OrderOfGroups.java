@@ -2,14 +2,17 @@ package data_skip;
 
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.RankLike;
 import org.apache.spark.sql.catalyst.expressions.RowFrame$;
 import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$;
 import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
+import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate;
+import org.apache.spark.sql.catalyst.expressions.objects.InvokeLike;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
@@ -79,9 +82,12 @@ public final class OrderOfGroups {
     return moves || names || plan instanceof BaseEvalPython || plan instanceof CollectMetrics;
   }
 
-  /** Whether an expression holds a function of many rows that goes by their order, or one that numbers or draws for each by its place. */
+  /**
+   * Whether an expression holds a function of many rows that goes by their order, or one that numbers or draws for each by its place, or may, as one
+   * of users.
+   */
   public static boolean counts(Expression expression) {
-    if (Sampled.draws(expression)) return true;
+    if (Sampled.draws(expression) || mayGoByOthers(expression)) return true;
     if (expression instanceof WindowExpression) return !isSure((WindowExpression) expression);
     if (expression instanceof AggregateExpression) {
       Object function = ((AggregateExpression) expression).aggregateFunction();
@@ -91,6 +97,13 @@ public final class OrderOfGroups {
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (counts((Expression) children.next())) return true;
     return false;
+  }
+
+  /** Whether a function of users is not deterministic, so that it may count or ask for its task, or is given many rows at once. */
+  private static boolean mayGoByOthers(Expression function) {
+    boolean ofUsers = function instanceof UserDefinedExpression || function instanceof InvokeLike;
+    if (ofUsers && !function.deterministic()) return true;
+    return function instanceof PythonUDF && PythonResults.areGivenOthers((PythonUDF) function);
   }
 
   /** Of rows that the order of a window takes for equal, as rank() does: by rows counted, as of ROWS BETWEEN, one is before the other. */

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowFrame;
 import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -60,6 +61,19 @@ public final class OrderOfRows {
     return found;
   }
 
+  /** Those operators of a plan and its sub-queries, by identity, that go by the order of rows, spoken of or not. */
+  public static Set operators(LogicalPlan plan) {
+    final Set found = identities();
+    plan.foreachWithSubqueries(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object node) {
+            if (goesByOrder((LogicalPlan) node)) found.add(node);
+            return null;
+          }
+        });
+    return found;
+  }
+
   private static Set identities() {
     return Collections.newSetFromMap(new IdentityHashMap());
   }
@@ -84,7 +98,7 @@ public final class OrderOfRows {
 
   /** Goes through a plan from its root. chosen: whether it matters which rows it has, beside what is shown. Gives the scans below, as places. */
   private List follow(LogicalPlan plan, boolean chosen) {
-    boolean gives = Groups.of(plan) || plan instanceof Project; // a row, whatever stands in it
+    boolean gives = Groups.of(plan) || plan instanceof Project || plan instanceof BaseEvalPython; // a row, whatever stands in it
     boolean isAsked = goesByOrder(plan) && (chosen && !gives || isSpokenOf(plan));
     List scans = new ArrayList();
     if (plan instanceof LogicalRelation) scans.add(new Object[] {plan});
@@ -118,7 +132,7 @@ public final class OrderOfRows {
   }
 
   private static boolean goesByOrder(LogicalPlan plan) {
-    if (plan instanceof InMemoryRelation) return holdsWhatGoesByOrder(((InMemoryRelation) plan).cacheBuilder().logicalPlan());
+    if (plan instanceof InMemoryRelation) return !operators(((InMemoryRelation) plan).cacheBuilder().logicalPlan()).isEmpty();
     if (Sampled.isCheckpoint(plan)) return true;
     if (plan.children().isEmpty()) return false;
     if (!plan.getClass().getName().startsWith("org.apache.spark.") || !OrderOfGroups.isKnown(plan)) return true;
@@ -127,22 +141,11 @@ public final class OrderOfRows {
     return OrderOfGroups.showsAny(plan);
   }
 
-  private static boolean holdsWhatGoesByOrder(LogicalPlan plan) {
-    final boolean[] found = new boolean[1];
-    plan.foreachWithSubqueries(
-        new scala.runtime.AbstractFunction1() {
-          public Object apply(Object node) {
-            found[0] |= goesByOrder((LogicalPlan) node);
-            return null;
-          }
-        });
-    return found[0];
-  }
-
   /** Whether of what an operator gives by the order of rows something is spoken of. */
   private boolean isSpokenOf(LogicalPlan plan) {
     boolean ofFunctions = (Groups.of(plan) || plan instanceof Project) && !OrderOfGroups.showsAny(plan); // the rest goes by no order
-    scala.collection.Iterator named = (ofFunctions ? plan.expressions() : plan.output()).iterator();
+    scala.collection.immutable.Seq shown = plan instanceof BaseEvalPython ? ((BaseEvalPython) plan).resultAttrs() : plan.output();
+    scala.collection.Iterator named = (ofFunctions ? plan.expressions() : shown).iterator();
     while (named.hasNext()) {
       Object one = named.next();
       boolean counts = !ofFunctions || one instanceof Alias && OrderOfGroups.counts((Expression) one);

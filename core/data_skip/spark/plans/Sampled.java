@@ -43,8 +43,8 @@ public final class Sampled {
 
   private Sampled() {}
 
-  /** The operators, by identity. */
-  public static Set of(LogicalPlan plan) {
+  /** The operators, by identity. isKept: whether a later query is given its rows, as of a cache, beside what it draws by itself. */
+  public static Set of(LogicalPlan plan, boolean isKept) {
     final Sampled sampled = new Sampled();
     plan.foreachWithSubqueries(
         new scala.runtime.AbstractFunction1() {
@@ -53,7 +53,7 @@ public final class Sampled {
             return null;
           }
         });
-    if (sampled.hasCheckpoint) sampled.found.addAll(sampled.first.values()); // which may hold what any of them has drawn
+    if (sampled.hasCheckpoint || isKept) sampled.found.addAll(sampled.first.values()); // which may hold what any of them has drawn
     return sampled.found;
   }
 

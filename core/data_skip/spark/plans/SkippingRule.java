@@ -106,7 +106,7 @@ public final class SkippingRule extends Rule {
         left.keepPlan();
         return bare;
       }
-      Set sampled = Sampled.of(bare);
+      Set sampled = Sampled.of(bare, Callers.keepRows());
       tellSampled(sampled, why);
       final Set[] ordered = OrderOfRows.of(bare);
       final SameFiles same = new SameFiles();
@@ -153,8 +153,7 @@ public final class SkippingRule extends Rule {
             if (!(node instanceof BaseEvalPython)) return null;
             boolean mixed = Meddling.mixesEnvironments(((BaseEvalPython) node).udfs());
             if (!mixed && !Meddling.sharesArguments(((BaseEvalPython) node).udfs())) return null;
-            List below = scans((LogicalPlan) node);
-            for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), mixed ? MIXED : SHARED);
+            tellBelow((LogicalPlan) node, mixed ? MIXED : SHARED, why);
             return null;
           }
         });
@@ -170,9 +169,13 @@ public final class SkippingRule extends Rule {
     while (each.hasNext()) {
       LogicalPlan operator = (LogicalPlan) each.next();
       String told = operator instanceof Sample ? SAMPLED : Sampled.asksForParts(operator) ? PARTS : NUMBERED;
-      List below = scans(operator);
-      for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), told);
+      tellBelow(operator, told, why);
     }
+  }
+
+  private static void tellBelow(LogicalPlan operator, String told, Map why) {
+    List below = scans(operator);
+    for (int i = 0; i < below.size(); i++) why.putIfAbsent(((LogicalRelation) below.get(i)).relation(), told);
   }
 
   private static void tellOrdered(Set scans, Map why) {
@@ -353,7 +356,7 @@ public final class SkippingRule extends Rule {
       final List result = new ArrayList();
       SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          return Descent.rewritten(kept, isMistaken(kept), Sampled.of(kept), OrderOfRows.of(kept), new BiFunction() {
+          return Descent.rewritten(kept, isMistaken(kept), Sampled.of(kept, false), OrderOfRows.of(kept), new BiFunction() {
             private int number = -1;
 
             public Object apply(Object scan, Object place) {

@@ -28,8 +28,6 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 /** What becomes of the rows of a plan: written over files, by what was read of them, they would lose those that the index does not know. */
 public final class Writes {
   private static final String ANALYZE = "org.apache.spark.sql.execution.command.Analyze";
-  private static final String CACHES = "org.apache.spark.sql.execution.CacheManager";
-  private static final String DATASET = "org.apache.spark.sql.classic.Dataset";
   private static final String EXPLAIN = "org.apache.spark.sql.execution.command.ExplainCommand";
   private static final String[] COMMANDS = {
     "org.apache.spark.sql.execution.command.ExecutedCommandExec", "org.apache.spark.sql.execution.datasources.v2.V2CommandExec"};
@@ -142,10 +140,8 @@ public final class Writes {
     for (int i = 0; i < callers.length; i++) {
       String caller = callers[i].getClassName();
       if (caller.startsWith(ANALYZE)) throw new IllegalStateException("ANALYZE counts the files that are there");
-      if (caller.startsWith(CACHES)) throw new IllegalStateException("what is cached may be read by queries that write");
-      if (caller.startsWith(DATASET) && callers[i].getMethodName().contains("checkpoint")) {
-        throw new IllegalStateException("a checkpoint may be read by queries that write");
-      }
+      if (Callers.isCache(callers[i])) throw new IllegalStateException("what is cached may be read by queries that write");
+      if (Callers.isCheckpoint(callers[i])) throw new IllegalStateException("a checkpoint may be read by queries that write");
       inCommand |= Arrays.asList(COMMANDS).contains(caller);
       explained |= caller.startsWith(EXPLAIN);
     }

@@ -83,6 +83,11 @@ public final class PythonResults {
     return changeBesideOthers(function) || isGivenOthers(function);
   }
 
+  /** Whether a function is given many rows at once, of which it may make what it likes, or what it gives may be another beside those of others. */
+  public static boolean areGivenOthers(PythonUDF function) {
+    return isOfSeries(function) || givesArrays(function) || dependOnOthers(function);
+  }
+
   /** Whether an expression calls a function of which that is so. */
   public static boolean dependOnOthers(Expression expression) {
     if (expression instanceof PythonUDF && dependOnOthers((PythonUDF) expression)) return true;
