@@ -1,4 +1,4 @@
-"""What is drawn for a cache or a checkpoint, or made by functions of users of many rows, goes by the files that are read: a query may compare it."""
+"""What is drawn for a cache or a checkpoint, or made by functions of users of many rows: it goes by the files that are read."""
 
 from __future__ import annotations
 
