@@ -35,7 +35,8 @@ def main(master: str, folder: Path) -> None:
         pq.write_table(pa.table({"x": range(10 * i, 10 * i + 10), "agent": [agent] * 10}), folder / f"{i}.parquet")
         aged(folder / f"{i}.parquet")
     settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.data_skip.join.leastBytes": "0"}
-    settings |= {"spark.data_skip.python.maxSeconds": "60", "spark.data_skip.join.maxSeconds": "60"}  # of a machine that is busy
+    limits = ("python.maxSeconds", "join.maxSeconds", "decideSeconds")
+    settings |= {f"spark.data_skip.{limit}": "60" for limit in limits}  # a machine may be busy
     spark = SparkSession.builder.master(master).config(map=settings).getOrCreate()
     skipping = data_skip.enable(spark)
     log_skip.register(spark)
