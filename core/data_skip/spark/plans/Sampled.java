@@ -43,8 +43,8 @@ public final class Sampled {
 
   private Sampled() {}
 
-  /** The operators, by identity. isKept: whether a later query is given its rows, as of a cache, beside what it draws by itself. */
-  public static Set of(LogicalPlan plan, boolean isKept) {
+  /** The operators, by identity. */
+  public static Set of(LogicalPlan plan) {
     final Sampled sampled = new Sampled();
     plan.foreachWithSubqueries(
         new scala.runtime.AbstractFunction1() {
@@ -53,7 +53,9 @@ public final class Sampled {
             return null;
           }
         });
-    if (sampled.hasCheckpoint || isKept) sampled.found.addAll(sampled.first.values()); // which may hold what any of them has drawn
+    if (sampled.first.isEmpty()) return sampled.found;
+    // A checkpoint may hold what any of them has drawn, and a later query may be given it, as of a cache, beside what it draws by itself.
+    if (sampled.hasCheckpoint || Callers.keepRows()) sampled.found.addAll(sampled.first.values());
     return sampled.found;
   }
 

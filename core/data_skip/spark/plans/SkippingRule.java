@@ -106,7 +106,7 @@ public final class SkippingRule extends Rule {
         left.keepPlan();
         return bare;
       }
-      Set sampled = Sampled.of(bare, Callers.keepRows());
+      Set sampled = Sampled.of(bare);
       tellSampled(sampled, why);
       final Set[] ordered = OrderOfRows.of(bare);
       final SameFiles same = new SameFiles();
@@ -356,7 +356,7 @@ public final class SkippingRule extends Rule {
       final List result = new ArrayList();
       SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          return Descent.rewritten(kept, isMistaken(kept), Sampled.of(kept, false), OrderOfRows.of(kept), new BiFunction() {
+          return Descent.rewritten(kept, isMistaken(kept), Sampled.of(kept), OrderOfRows.of(kept), new BiFunction() {
             private int number = -1;
 
             public Object apply(Object scan, Object place) {
