@@ -22,19 +22,35 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.AtomicType;
 
-/** Scans of one table that are to read the same files, where they may read the same rows: see OrderOfRows. */
+/** What a scan reads, of those of one table that are to read the same files where they may read the same rows: see OrderOfRows. */
 public final class FilesRead {
-  private FilesRead() {}
+  private final LogicalRelation scan;
+  private final List folders;
+  private final List comparisons; // of what a row gives for itself with values
+  private final List forms; // what each of them is about
 
-  /** Whether a folder of one scan is that of the other, or lies in it. */
-  public static boolean overlap(LogicalRelation one, LogicalRelation other) {
-    if (!(one.relation() instanceof HadoopFsRelation) || !(other.relation() instanceof HadoopFsRelation)) return false; // as of a database
-    List mine = Description.roots(one);
-    List theirs = Description.roots(other);
+  private FilesRead(Place place) {
+    scan = (LogicalRelation) place.plan;
+    folders = folders(scan);
+    comparisons = comparisons(place);
+    forms = forms(comparisons, place);
+  }
+
+  /** The folders that a scan reads, each with a slash at its end; none of one that reads no files, as of a database. */
+  public static List folders(LogicalRelation scan) {
+    List folders = new ArrayList();
+    if (!(scan.relation() instanceof HadoopFsRelation)) return folders;
+    List roots = Description.roots(scan);
+    for (int i = 0; i < roots.size(); i++) folders.add(roots.get(i) + "/");
+    return folders;
+  }
+
+  /** Whether one of some folders is one of others, or lies in it, or holds it. */
+  public static boolean overlap(List mine, List theirs) {
     for (int i = 0; i < mine.size(); i++) {
       for (int j = 0; j < theirs.size(); j++) {
-        String here = mine.get(i) + "/";
-        String there = theirs.get(j) + "/";
+        String here = (String) mine.get(i);
+        String there = (String) theirs.get(j);
         if (here.startsWith(there) || there.startsWith(here)) return true;
       }
     }
@@ -45,12 +61,14 @@ public final class FilesRead {
   public static void giveTheSame(List places, Set alike, Set none) {
     List scans = new ArrayList();
     for (int i = 0; i < places.size(); i++) if (alike.contains(((Place) places.get(i)).plan)) scans.add(places.get(i));
-    boolean[][] meet = new boolean[scans.size()][scans.size()];
+    FilesRead[] read = new FilesRead[scans.size()];
     for (int i = 0; i < scans.size(); i++) {
       Place one = (Place) scans.get(i);
       one.given = none.contains(one.plan) ? PushedDown.NOTHING : PushedDown.NOTHING.and(one.given.predicates()); // sides may be run for one of them only
+      read[i] = new FilesRead(one);
     }
-    for (int i = 0; i < scans.size(); i++) for (int j = 0; j < scans.size(); j++) meet[i][j] = i != j && meet((Place) scans.get(i), (Place) scans.get(j));
+    boolean[][] meet = new boolean[scans.size()][scans.size()];
+    for (int i = 0; i < scans.size(); i++) for (int j = 0; j < scans.size(); j++) meet[i][j] = i != j && read[i].meets(read[j]);
     for (boolean changed = true; changed;) {
       changed = false;
       for (int i = 0; i < scans.size(); i++) {
@@ -59,8 +77,8 @@ public final class FilesRead {
     }
   }
 
-  private static boolean meet(Place one, Place other) {
-    return overlap((LogicalRelation) one.plan, (LogicalRelation) other.plan) && !areApart(one, other);
+  private boolean meets(FilesRead other) {
+    return overlap(folders, other.folders) && !areApart(other);
   }
 
   /** Leaves of what one is given what the other is given; whether that is less. */
@@ -89,17 +107,13 @@ public final class FilesRead {
   }
 
   /** Whether no row is of both, as of two days. */
-  private static boolean areApart(Place one, Place other) {
-    if (!haveSameValues((LogicalRelation) one.plan, (LogicalRelation) other.plan)) return false;
-    List mine = comparisons(one);
-    List theirs = comparisons(other);
-    List myForms = forms(mine, one);
-    List theirForms = forms(theirs, other);
-    for (int i = 0; i < mine.size(); i++) {
-      for (int j = 0; j < theirs.size(); j++) {
-        BinaryComparison here = (BinaryComparison) mine.get(i);
-        BinaryComparison there = (BinaryComparison) theirs.get(j);
-        if (myForms.get(i).equals(theirForms.get(j)) && (isBelow(here, there) || isBelow(there, here))) return true;
+  private boolean areApart(FilesRead other) {
+    if (!haveSameValues(scan, other.scan)) return false;
+    for (int i = 0; i < comparisons.size(); i++) {
+      for (int j = 0; j < other.comparisons.size(); j++) {
+        BinaryComparison here = (BinaryComparison) comparisons.get(i);
+        BinaryComparison there = (BinaryComparison) other.comparisons.get(j);
+        if (forms.get(i).equals(other.forms.get(j)) && (isBelow(here, there) || isBelow(there, here))) return true;
       }
     }
     return false;

@@ -43,34 +43,25 @@ public final class OrderOfRows {
   private final Map shared = new HashMap(); // by the number of a WITH, its plan
   private final List operators = new ArrayList(); // that go by the order of rows and are asked for, as often as they stand in the plan
   private final List below = new ArrayList(); // of each the scans below it, as places
-  private final List places = new ArrayList(); // of scans: arrays of one LogicalRelation
+  private final List places = new ArrayList(); // of scans: a ScanAt each
 
   private OrderOfRows() {}
 
   /** The scans, by identity, that may be given only what all of the same folder are given; and those that may be given nothing. */
   public static Set[] of(LogicalPlan plan) {
-    Set[] found = {identities(), identities()};
     OrderOfRows order = new OrderOfRows();
     order.follow(plan, false);
-    for (int i = 0; i < order.operators.size(); i++) for (int j = 0; j < order.operators.size(); j++) if (i != j) order.meet(i, j, found);
-    List met = new ArrayList(found[0]);
-    for (int i = 0; i < order.places.size(); i++) { // others of that folder as well: what Spark takes for equal stays so
-      LogicalRelation scan = scan(order.places.get(i));
-      for (int j = 0; j < met.size(); j++) if (FilesRead.overlap(scan, (LogicalRelation) met.get(j))) found[0].add(scan);
+    Set met = identities();
+    Set[] found = {identities(), identities()};
+    for (int i = 0; i < order.operators.size(); i++) for (int j = 0; j < order.operators.size(); j++) if (i != j) order.meet(i, j, met, found[1]);
+    for (java.util.Iterator each = met.iterator(); each.hasNext();) {
+      ScanAt one = (ScanAt) each.next();
+      found[0].add(one.scan);
+      for (int i = 0; i < order.places.size(); i++) { // others of that folder as well: what Spark takes for equal stays so
+        ScanAt other = (ScanAt) order.places.get(i);
+        if (one.overlaps(other)) found[0].add(other.scan);
+      }
     }
-    return found;
-  }
-
-  /** Those operators of a plan and its sub-queries, by identity, that go by the order of rows, spoken of or not. */
-  public static Set operators(LogicalPlan plan) {
-    final Set found = identities();
-    plan.foreachWithSubqueries(
-        new scala.runtime.AbstractFunction1() {
-          public Object apply(Object node) {
-            if (goesByOrder((LogicalPlan) node)) found.add(node);
-            return null;
-          }
-        });
     return found;
   }
 
@@ -78,21 +69,36 @@ public final class OrderOfRows {
     return Collections.newSetFromMap(new IdentityHashMap());
   }
 
-  private static LogicalRelation scan(Object place) {
-    return (LogicalRelation) ((Object[]) place)[0];
+  /** A scan at one of the places where it stands. */
+  private static final class ScanAt {
+    private final LogicalRelation scan;
+    private List folders; // once it is asked for
+
+    private ScanAt(LogicalRelation scan) {
+      this.scan = scan;
+    }
+
+    private boolean overlaps(ScanAt other) {
+      return FilesRead.overlap(folders(), other.folders());
+    }
+
+    private List folders() {
+      if (folders == null) folders = FilesRead.folders(scan);
+      return folders;
+    }
   }
 
-  /** One may stand below the other: what that reads besides has to fit as well. found: as of `of`. */
-  private void meet(int one, int other, Set[] found) {
+  /** Tells of the scans below one operator (met) and below another. One may stand below the other: what that reads besides has to fit as well. */
+  private void meet(int one, int other, Set met, Set none) {
     List mine = (List) below.get(one);
     List theirs = (List) below.get(other);
     boolean ofAny = Sampled.isCheckpoint((LogicalPlan) operators.get(one)); // nothing tells what it was made of
     for (int j = 0; j < theirs.size(); j++) {
-      LogicalRelation scan = scan(theirs.get(j));
+      ScanAt place = (ScanAt) theirs.get(j);
       boolean meets = ofAny;
-      for (int i = 0; i < mine.size() && !meets; i++) meets = mine.get(i) != theirs.get(j) && FilesRead.overlap(scan(mine.get(i)), scan);
-      if (meets) found[0].add(scan);
-      if (meets && (ofAny || operators.get(one) instanceof InMemoryRelation)) found[1].add(scan); // of what was kept all files were read, perhaps
+      for (int i = 0; i < mine.size() && !meets; i++) meets = mine.get(i) != place && ((ScanAt) mine.get(i)).overlaps(place);
+      if (meets) met.add(place);
+      if (meets && (ofAny || operators.get(one) instanceof InMemoryRelation)) none.add(place.scan); // of what was kept all files were read, perhaps
     }
   }
 
@@ -101,7 +107,7 @@ public final class OrderOfRows {
     boolean gives = Groups.of(plan) || plan instanceof Project || plan instanceof BaseEvalPython; // a row, whatever stands in it
     boolean isAsked = goesByOrder(plan) && (chosen && !gives || isSpokenOf(plan));
     List scans = new ArrayList();
-    if (plan instanceof LogicalRelation) scans.add(new Object[] {plan});
+    if (plan instanceof LogicalRelation) scans.add(new ScanAt((LogicalRelation) plan));
     if (plan instanceof InMemoryRelation) scans.addAll(scans(((InMemoryRelation) plan).cacheBuilder().logicalPlan()));
     places.addAll(scans);
     if (plan instanceof CTERelationRef && shared(plan) != null) scans.addAll(scans(shared(plan)));
@@ -132,13 +138,25 @@ public final class OrderOfRows {
   }
 
   private static boolean goesByOrder(LogicalPlan plan) {
-    if (plan instanceof InMemoryRelation) return !operators(((InMemoryRelation) plan).cacheBuilder().logicalPlan()).isEmpty();
+    if (plan instanceof InMemoryRelation) return holdsWhatGoesByOrder(((InMemoryRelation) plan).cacheBuilder().logicalPlan());
     if (Sampled.isCheckpoint(plan)) return true;
     if (plan.children().isEmpty()) return false;
     if (!plan.getClass().getName().startsWith("org.apache.spark.") || !OrderOfGroups.isKnown(plan)) return true;
     scala.collection.Iterator expressions = plan.expressions().iterator();
     while (expressions.hasNext()) if (OrderOfGroups.counts((Expression) expressions.next())) return true;
     return OrderOfGroups.showsAny(plan);
+  }
+
+  private static boolean holdsWhatGoesByOrder(LogicalPlan plan) {
+    final boolean[] found = new boolean[1];
+    plan.foreachWithSubqueries(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object node) {
+            found[0] |= goesByOrder((LogicalPlan) node);
+            return null;
+          }
+        });
+    return found[0];
   }
 
   /** Whether of what an operator gives by the order of rows something is spoken of. */
