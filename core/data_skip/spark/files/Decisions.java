@@ -32,10 +32,11 @@ public final class Decisions {
 
   /**
    * What Python says of a listing: DECIDED, once the files that need not be read are taken from it; else what it asks for (Callback.apply);
-   * null where it says nothing. told: of the listing, the same where the same is planned again. executionId, number: of the query and the scan.
+   * null where it says nothing. of: what is told of the scan. executionId, number: of the query and the scan.
    */
-  public String of(Listing listing, String told, String executionId, long number) {
+  public String of(Listing listing, Told of, String executionId, long number) {
     long start = System.nanoTime();
+    String told = of.of(listing);
     String known = version == null ? null : answers.of(version, told);
     if (known != null) {
       if (!takeAway(listing, known)) return byCalls(listing, told, executionId, number);

@@ -319,7 +319,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   }
 
   private String said(Listing listing) {
-    return decisions.of(listing, told.of(listing), executionId(), number);
+    return decisions.of(listing, told, executionId(), number);
   }
 
   private SkippingFileIndex with(Expression predicate, List runtimeFilters, List notes) {
