@@ -46,13 +46,14 @@ def test_fields_whose_names_are_no_sql(lake: Lake) -> None:
         lake.file(f"{i}.parquet", _odd(i))
     lake.file("lacks.parquet", _odd(5, *ODD[:4]))
     schema = lake.spark.read.parquet(str(lake.folder / "0.parquet")).schema
-    of_json, served = "get_json_object(to_json(s), '$.k:int,l')", "`a````b`[0].x"
-    lake.index(*map(ValueList, [of_json, served, "m['k'].`x y`", "r.`x y`", "size(r)", "transform(r, e -> e.`l\nf`)[0]"]), schema=schema)
+    served = ("get_json_object(to_json(s), '$.k:int,l')", "`a````b`[0].x")
+    lake.index(*map(ValueList, [*served, "m['k'].`x y`", "r.`x y`", "size(r)", "transform(r, e -> e.`l\nf`)[0]"]), schema=schema)
     lake.view(schema=schema)
-    assert lake.query(f"SELECT * FROM t WHERE {served} = 2").scans[-1].files_skipped >= 3
+    for expression in served:
+        report = lake.query(f"SELECT * FROM t WHERE {expression} = 2")
+        assert report.scans[-1].files_skipped >= 3, report
     transformed = "transform(r, e -> e.`l\nf`)[0] = 2"  # Spark 4.3 reads less of the array for the index than for `*`
     for where in (
-        f"{of_json} = 2",
         transformed,
         "m['k'].`x y` = 2",
         "m['k'].`x y` IS NULL",

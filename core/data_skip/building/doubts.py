@@ -26,6 +26,8 @@ from data_skip.building.lifting import by_name_from_parquet, local_path
 from data_skip.expression import Column, columns_of
 from data_skip.store.reader import AS_PARQUET, WITH_MALFORMED
 
+_AS_JSON = '{"type":'  # with which Spark's JSON of a type with fields begins: see TreeEncoder.typeName
+_UNTOLD = (AssertionError, KeyError, ValueError, PySparkException)
 BY_FIELD = (*AS_PARQUET, "orc")  # whose readers leave out fields of structs that a query does not ask for
 
 
@@ -88,7 +90,7 @@ def _shown(frame: DataFrame, column: Column) -> Values | None:
         if not through_array and "struct<" not in column.type:
             return None
         return _holds(named(*column.path), _type(frame.schema, column))
-    except (AssertionError, KeyError, PySparkException):
+    except _UNTOLD:
         return None if "struct<" not in column.type and len(column.path) == 1 else F.lit(False)
 
 
@@ -107,11 +109,15 @@ def _of_path(schema: StructType, column: Column) -> tuple[DataType, bool]:
 
 
 def _type(schema: StructType, column: Column) -> DataType:
-    """What an expression reads of a column, which may be some of its fields. PySparkException where that cannot be told.
+    """What an expression reads of a column, which may be some of its fields. PySparkException, or ValueError, where that cannot be told.
 
-    Its text has the names of fields as they are: with a blank in one, it is no type to Spark.
+    Its text has the names of fields as they are: with a blank in one, it is no type to Spark. Where one reads as several, JSON follows.
     """
     whole, _ = _of_path(schema, column)
+    _, begins, as_json = column.type.partition(_AS_JSON)
+    if begins:
+        (field,) = StructType.fromJson({"fields": [{"name": "", "type": json.loads(begins + as_json), "nullable": True}]})
+        return field.dataType
     return whole if whole.simpleString() == column.type else DataType.fromDDL(column.type)
 
 
@@ -158,7 +164,7 @@ def _has_columns(stored: pa.StructType, columns: Iterable[Column], schema: Struc
     """Whether a file surely has columns with all fields of their types."""
     try:
         return all(_has(stored, column.path, _type(schema, column)) for column in columns)
-    except (AssertionError, KeyError, PySparkException):
+    except _UNTOLD:
         return False
 
 
