@@ -96,7 +96,7 @@ public final class Shim {
 
   /** The scan of an analysed plan that merely selects from one file relation, with no predicate; null where it reads something else. */
   public SkippingFileIndex scan(LogicalPlan analyzed, BiFunction python) {
-    LogicalRelation relation = Plans.onlyRelation(analyzed);
+    LogicalRelation relation = Relations.only(analyzed);
     if (relation == null || relation.isStreaming()) return null;
     org.apache.spark.sql.SparkSession session = ((HadoopFsRelation) relation.relation()).sparkSession();
     org.apache.spark.sql.classic.SparkSession own = (org.apache.spark.sql.classic.SparkSession) session;
@@ -158,7 +158,7 @@ public final class Shim {
     LogicalPlan plan = optimized;
     while (!(plan instanceof LogicalRelation)) {
       if (!(plan instanceof Project) && !(plan instanceof BaseEvalPython)) return null;
-      expression = Plans.substitute(expression, Plans.computed(plan));
+      expression = Substitution.substitute(expression, Substitution.computed(plan));
       plan = (LogicalPlan) plan.children().head();
     }
     return Plans.json(SkippingFileIndex.encoder((LogicalRelation) plan).encode(Variants.asWritten(expression)));
@@ -193,9 +193,9 @@ public final class Shim {
    * for each file's place in the listing; null for none. `part`: the most bytes of the parts into which files are cut; null: as the session says.
    */
   public Object restricted(LogicalPlan analyzed, Listing listing, String malformed, String number, String part) {
-    LogicalRelation old = Plans.onlyRelation(analyzed);
+    LogicalRelation old = Relations.only(analyzed);
     ChosenFiles files = new ChosenFiles(((HadoopFsRelation) old.relation()).location(), listing, number);
-    LogicalRelation chosen = Plans.forCollecting(old, files, malformed, part);
+    LogicalRelation chosen = Relations.forCollecting(old, files, malformed, part);
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), replace(analyzed, old, chosen));
   }
 
@@ -211,7 +211,7 @@ public final class Shim {
    * JSON or as Spark writes it; null where that is found.
    */
   public Object snapshotFrame(LogicalPlan analyzed, String root, String contract, String schema, BiFunction python) {
-    LogicalRelation some = Plans.onlyRelation(analyzed);
+    LogicalRelation some = Relations.only(analyzed);
     HadoopFsRelation old = (HadoopFsRelation) some.relation();
     org.apache.spark.sql.classic.SparkSession session = (org.apache.spark.sql.classic.SparkSession) old.sparkSession();
     Object columns = schema == null ? null : schema.startsWith("{") ? DataType$.MODULE$.fromJson(schema) : StructType$.MODULE$.fromDDL(schema);
@@ -227,12 +227,12 @@ public final class Shim {
 
   /** A DataFrame of a table of the catalog, over the files of the last version of its index. IllegalStateException that says why not. */
   public Object snapshotOfCatalog(LogicalPlan analyzed, String contract, BiFunction python) {
-    LogicalRelation old = Plans.onlyRelation(analyzed);
+    LogicalRelation old = Relations.only(analyzed);
     if (old == null || !(old.relation() instanceof HadoopFsRelation)) {
       throw new IllegalStateException("it is no table of files by now, but a view, or another system's");
     }
     org.apache.spark.sql.SparkSession session = ((HadoopFsRelation) old.relation()).sparkSession();
-    LogicalRelation scan = Plans.withLocation(old, new Contracts(python).files(old, contract, null));
+    LogicalRelation scan = Relations.withLocation(old, new Contracts(python).files(old, contract, null));
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows((org.apache.spark.sql.classic.SparkSession) session, replace(analyzed, old, scan));
   }
 
@@ -325,9 +325,9 @@ public final class Shim {
 
   /** The lines of those files of a listing that are to be read, as they lie, in a column `line`, and each file's place in `number`. */
   public Object lines(LogicalPlan analyzed, Listing listing, String line, String number, String encoding, String part) {
-    LogicalRelation old = Plans.onlyRelation(analyzed);
+    LogicalRelation old = Relations.only(analyzed);
     ChosenFiles files = new ChosenFiles(((HadoopFsRelation) old.relation()).location(), listing, number);
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), Plans.lines(old, files, line, encoding, part));
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(listing.session(), Relations.lines(old, files, line, encoding, part));
   }
 
   /**

@@ -24,7 +24,7 @@ SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
         ("trees", "PythonResults"),
-        ("", "Connection Kept UserSettings Meddling Plans"),
+        ("", "Connection Kept UserSettings Meddling Plans Relations Determinism Substitution Unshared"),
         ("plans", "SameColumns ScannedFiles SideCost Alike Repeatable PoolThreads TimeLimit SessionWindows SmallSide"),
         ("values", "Doubtful"),
         ("trees", "Code TreeEncoder Foreign Variants"),

@@ -229,7 +229,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
   }
 
   private boolean onPartitionsOnly(Expression part) {
-    if (part.references().isEmpty() || !Plans.deterministic(part) || SubqueryExpression$.MODULE$.hasSubquery(part)) return false;
+    if (part.references().isEmpty() || !Determinism.holds(part) || SubqueryExpression$.MODULE$.hasSubquery(part)) return false;
     scala.collection.Iterator references = part.references().iterator();
     while (references.hasNext()) {
       if (partitionSchema().getFieldIndex(((Attribute) references.next()).name()).isEmpty()) return false;

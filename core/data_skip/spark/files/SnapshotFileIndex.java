@@ -87,7 +87,7 @@ public final class SnapshotFileIndex implements FileIndex {
             SnapshotFileIndex files = of(node);
             if (files == null) return otherwise.apply(node);
             if (given[0] == null) given[0] = files.given == null ? new ConcurrentHashMap() : files.given;
-            return files.given == given[0] ? node : Plans.withLocation((LogicalRelation) node, new SnapshotFileIndex(files, given[0], files.left));
+            return files.given == given[0] ? node : Relations.withLocation((LogicalRelation) node, new SnapshotFileIndex(files, given[0], files.left));
           }
         });
   }

@@ -85,7 +85,7 @@ public final class Contracts {
 
           public Object applyOrElse(Object node, scala.Function1 otherwise) {
             if (!isDefinedAt(node)) return otherwise.apply(node);
-            return Plans.withLocation((LogicalRelation) node, (FileIndex) locations.get(((LogicalRelation) node).relation()));
+            return Relations.withLocation((LogicalRelation) node, (FileIndex) locations.get(((LogicalRelation) node).relation()));
           }
         });
   }

@@ -57,9 +57,9 @@ public final class Generators {
       List parts = Plans.conjuncts((Expression) predicates.get(i));
       for (int j = 0; j < parts.size(); j++) {
         Expression part = (Expression) parts.get(j);
-        if (!speaksOf(part, generate, generated) || !Plans.deterministic(part)) continue;
+        if (!speaksOf(part, generate, generated) || !Determinism.holds(part)) continue;
         if (generate.outer() && mayHoldOfNull(part, generated)) continue;
-        List about = Plans.substituteAll(Collections.singletonList(part), generated);
+        List about = Substitution.substituteAll(Collections.singletonList(part), generated);
         if (!about.isEmpty()) body = body == null ? (Expression) about.get(0) : new And(body, (Expression) about.get(0));
       }
     }
@@ -82,7 +82,7 @@ public final class Generators {
       addEqual(right, left, side, other, equal);
     }
     List result = new ArrayList();
-    List some = equal.isEmpty() ? new ArrayList() : Plans.substituteAll(filtered(other), equal);
+    List some = equal.isEmpty() ? new ArrayList() : Substitution.substituteAll(filtered(other), equal);
     for (int i = 0; i < some.size(); i++) {
       Expression about = (Expression) some.get(i);
       if (about.references().subsetOf(side.outputSet()) && !Alike.holdsWhatDependsOnOrder(about, null)) result.add(about);
@@ -107,7 +107,7 @@ public final class Generators {
       } else if (plan instanceof Generate) {
         result.addAll(below((Generate) plan, predicates));
       } else {
-        predicates = Plans.substituteAll(predicates, Plans.computed(plan));
+        predicates = Substitution.substituteAll(predicates, Substitution.computed(plan));
       }
       plan = (LogicalPlan) plan.children().head();
     }
@@ -118,7 +118,7 @@ public final class Generators {
   private static Expression array(Expression generator) {
     if (!(generator instanceof Explode) && !(generator instanceof PosExplode) && !(generator instanceof Inline)) return null;
     Expression collection = (Expression) generator.children().head();
-    if (!Plans.deterministic(collection)) return null;
+    if (!Determinism.holds(collection)) return null;
     return collection.dataType() instanceof MapType ? new MapEntries(collection) : collection;
   }
 
@@ -156,10 +156,10 @@ public final class Generators {
       Object id = ids.next();
       nulls.put(id, new Literal(null, ((Expression) generated.get(id)).dataType()));
     }
-    Expression bound = Plans.substitute(part, nulls);
+    Expression bound = Substitution.substitute(part, nulls);
     if (!bound.references().isEmpty()) return true;
     try {
-      return Boolean.TRUE.equals(Plans.unshared(bound).eval(null));
+      return Boolean.TRUE.equals(Unshared.of(bound).eval(null));
     } catch (Throwable e) {
       return true;
     }

@@ -45,8 +45,8 @@ public final class Groups {
         AggregateExpression aggregate = (AggregateExpression) node;
         if (!aggregate.aggregateFunction().getClass().getName().startsWith(OWN_AGGREGATES)) return false;
         scala.collection.Iterator inputs = aggregate.aggregateFunction().children().iterator();
-        while (inputs.hasNext()) if (!Plans.deterministic((Expression) inputs.next())) return false;
-        return aggregate.filter().isEmpty() || Plans.deterministic((Expression) aggregate.filter().get());
+        while (inputs.hasNext()) if (!Determinism.holds((Expression) inputs.next())) return false;
+        return aggregate.filter().isEmpty() || Determinism.holds((Expression) aggregate.filter().get());
       }
 
       public Object applyOrElse(Object node, scala.Function1 otherwise) {
@@ -76,7 +76,7 @@ public final class Groups {
     List result = new ArrayList();
     for (int i = 0; i < by.size(); i++) {
       Expression key = (Expression) by.apply(i);
-      if (exact(key.dataType()) && Plans.deterministic(key) && !(plan instanceof Aggregate && SessionWindows.is(key))) result.add(key);
+      if (exact(key.dataType()) && Determinism.holds(key) && !(plan instanceof Aggregate && SessionWindows.is(key))) result.add(key);
     }
     return result;
   }

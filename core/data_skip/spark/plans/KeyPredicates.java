@@ -122,7 +122,7 @@ public final class KeyPredicates {
   /** With every constant part as a literal, as the optimizer leaves constants of a WHERE. */
   public static Expression folded(Expression expression) {
     if (expression instanceof Literal) return expression;
-    if (expression.foldable()) return new Literal(Plans.unshared(expression).eval(null), expression.dataType());
+    if (expression.foldable()) return new Literal(Unshared.of(expression).eval(null), expression.dataType());
     return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
       public Object apply(Object child) {
         return folded((Expression) child);

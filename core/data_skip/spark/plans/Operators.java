@@ -45,10 +45,10 @@ public final class Operators {
     if (plan instanceof Generate && !Generators.givesAlone((Expression) ((Generate) plan).generator())) return PushedDown.NOTHING;
     if (plan instanceof Generate) return pushed.and(Generators.below((Generate) plan, pushed.predicates()));
     if (plan instanceof Join) return belowJoin((Join) plan, side, pushed);
-    if (plan instanceof Project || plan instanceof BaseEvalPython) return pushed.below(Plans.computed(plan));
+    if (plan instanceof Project || plan instanceof BaseEvalPython) return pushed.below(Substitution.computed(plan));
     if (!Groups.of(plan) && !(plan instanceof Union)) return PushedDown.NOTHING;
     // Of rows that are taken together, what is asked of all of them alike; of a union, what is asked of each of its parts.
-    Map names = Groups.of(plan) ? Groups.keys(plan) : Plans.renamed(plan, (LogicalPlan) plan.children().apply(side));
+    Map names = Groups.of(plan) ? Groups.keys(plan) : Substitution.renamed(plan, (LogicalPlan) plan.children().apply(side));
     return pushed.about(Groups.attributes(plan, names)).below(names);
   }
 
@@ -60,7 +60,7 @@ public final class Operators {
   }
 
   private static PushedDown belowFilter(Expression condition, PushedDown pushed) {
-    if (Plans.dependsOnOtherRows(condition)) return PushedDown.NOTHING; // without a row, it is true of others
+    if (Determinism.dependsOnOtherRows(condition)) return PushedDown.NOTHING; // without a row, it is true of others
     List parts = Plans.conjuncts(condition);
     parts.remove(Literal$.MODULE$.TrueLiteral());
     for (int i = parts.size() - 1; i >= 0; i--) if (SameColumns.asksAlone((Expression) parts.get(i))) parts.remove(i);
@@ -75,7 +75,7 @@ public final class Operators {
    */
   private static PushedDown belowJoin(Join join, int side, PushedDown pushed) {
     boolean conditional = join.condition().isDefined();
-    if (conditional && Plans.dependsOnOtherRows((Expression) join.condition().get())) return PushedDown.NOTHING; // without a row, others match
+    if (conditional && Determinism.dependsOnOtherRows((Expression) join.condition().get())) return PushedDown.NOTHING; // without a row, others match
     LogicalPlan child = (LogicalPlan) join.children().apply(side);
     LogicalPlan other = (LogicalPlan) join.children().apply(1 - side);
     JoinType type = join.joinType();
@@ -103,7 +103,7 @@ public final class Operators {
     scala.collection.Iterator iterator = expressions.iterator();
     while (iterator.hasNext()) {
       Expression one = (Expression) iterator.next();
-      if (!Plans.deterministic(one) && (!ofGroups || !Plans.deterministic(Groups.withoutAggregates(one)))) return false;
+      if (!Determinism.holds(one) && (!ofGroups || !Determinism.holds(Groups.withoutAggregates(one)))) return false;
     }
     return true;
   }

@@ -72,7 +72,7 @@ public final class PushedDown {
       RuntimeFilter below = ((RuntimeFilter) runtimeFilters.get(i)).below(computed);
       if (below != null) substitutedFilters.add(below);
     }
-    return new PushedDown(Plans.substituteAll(predicates, computed), substitutedFilters);
+    return new PushedDown(Substitution.substituteAll(predicates, computed), substitutedFilters);
   }
 
   /** What of it is known as well of the rows of an equal plan. The places of attributes are those in the output of each plan. */

@@ -178,10 +178,10 @@ public final class Repeatable {
   }
 
   private static String unrepeatable(Expression expression) {
-    if (!expression.deterministic() || Plans.isRandom(expression)) return "it is not deterministic";
+    if (!expression.deterministic() || Determinism.isRandom(expression)) return "it is not deterministic";
     if (expression instanceof PythonUDF) return "it calls a Python function";
     if (expression instanceof PlanExpression) return "it holds a sub-query";
-    if (Plans.dependsOnOtherRows(expression)) return "which rows are nearest may differ";
+    if (Determinism.dependsOnOtherRows(expression)) return "which rows are nearest may differ";
     if (Alike.dependsOnOrder(expression)) return "Spark may take it for the same of operands in another order, and run that";
     if (expression instanceof LambdaFunction && callsFunctions(expression)) return "Spark may take a function in a function for another, and run that";
     if (expression instanceof AggregateExpression && !exact(((AggregateExpression) expression).aggregateFunction())) {

@@ -64,7 +64,7 @@ public final class RuntimeFilter {
     for (int i = 0; i < conditions.size(); i++) {
       Expression part = KeyPredicates.asWritten((Expression) conditions.get(i));
       boolean aboutBoth = SideRows.meets(part, mine.outputSet()) && SideRows.meets(part, other.outputSet());
-      boolean alone = Plans.deterministic(part) && !SideRows.inBatches(part, other.outputSet()) && !SideRows.holds(part, PlanExpression.class);
+      boolean alone = Determinism.holds(part) && !SideRows.inBatches(part, other.outputSet()) && !SideRows.holds(part, PlanExpression.class);
       boolean sure = !Alike.holdsWhatDependsOnOrder(part, other.outputSet()); // else another join's broadcast may serve this one, by its own keys
       if (aboutBoth && alone && sure) both.add(part);
     }
@@ -77,14 +77,14 @@ public final class RuntimeFilter {
     ScalarSubquery found = SideRows.subquery(predicate);
     if (found == null || !found.outerAttrs().isEmpty() || SideRows.holds(predicate, PythonUDF.class)) return null;
     Expression rest = KeyPredicates.replaced(predicate, found, new Literal(null, found.dataType()));
-    if (!Plans.deterministic(rest) || SideRows.subquery(rest) != null) return null;
+    if (!Determinism.holds(rest) || SideRows.subquery(rest) != null) return null;
     LogicalPlan query = (LogicalPlan) found.plan();
     return new RuntimeFilter(Collections.singletonList(predicate), query, true, new String[1]);
   }
 
   /** The same of an operator's input, whose output `computed` gives by the ids of its attributes; null where nothing is left of it. */
   public RuntimeFilter below(Map computed) {
-    List substituted = Plans.substituteAll(conditions, computed);
+    List substituted = Substitution.substituteAll(conditions, computed);
     return substituted.isEmpty() ? null : with(substituted);
   }
 

@@ -130,7 +130,7 @@ public final class SkippingRule extends Rule {
             skipping.description(); // by the settings in force now
             if (ordered[0].contains(scan)) skipping.reads(same);
             if (known != null) skipping.decidedBy(known.version(), answers);
-            return Plans.withLocation(scan, skipping);
+            return Relations.withLocation(scan, skipping);
           }
           left.add(number, scan, known != null);
           return scan;
@@ -281,7 +281,7 @@ public final class SkippingRule extends Rule {
 
           public Object applyOrElse(Object node, scala.Function1 otherwise) {
             FileIndex wrapped = wrapped(node);
-            return wrapped == null ? otherwise.apply(node) : Plans.withLocation((LogicalRelation) node, wrapped);
+            return wrapped == null ? otherwise.apply(node) : Relations.withLocation((LogicalRelation) node, wrapped);
           }
         });
   }

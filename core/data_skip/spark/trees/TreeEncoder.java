@@ -85,7 +85,7 @@ public final class TreeEncoder {
     } else if (expression instanceof PlanExpression) {
       json.put("parameters", single("plan", opaque(expression)));
       json.put("deterministic", Boolean.FALSE);
-    } else if (expression instanceof HigherOrderFunction && (Plans.isRandom(expression) || namesFieldsOtherwise((HigherOrderFunction) expression))) {
+    } else if (expression instanceof HigherOrderFunction && (Determinism.isRandom(expression) || namesFieldsOtherwise((HigherOrderFunction) expression))) {
       randoms++;
       json.put("name", Code.nameOf(expression) + " that is evaluated as another");
       json.put("parameters", single("function", opaque(expression)));
@@ -96,7 +96,7 @@ public final class TreeEncoder {
       Map parameters = parameters(expression);
       if (Doubtful.here(expression)) parameters.put("doubtful", Boolean.TRUE);
       json.put("parameters", parameters);
-      if (Plans.isRandom(expression)) randoms++;
+      if (Determinism.isRandom(expression)) randoms++;
       json.put("deterministic", Boolean.valueOf(expression.deterministic() && randoms == before));
     }
     return json;
@@ -186,7 +186,7 @@ public final class TreeEncoder {
         scala.collection.immutable.Seq known = ((LambdaFunction) called).arguments();
         scala.collection.immutable.Seq given = (scala.collection.immutable.Seq) types;
         for (int i = 0; i < known.size() && i < given.size(); i++) {
-          otherwise[0] |= !Plans.namesAlike(((Expression) known.apply(i)).dataType(), (DataType) ((scala.Tuple2) given.apply(i))._1());
+          otherwise[0] |= !Substitution.namesAlike(((Expression) known.apply(i)).dataType(), (DataType) ((scala.Tuple2) given.apply(i))._1());
         }
         return called;
       }

@@ -40,7 +40,7 @@ public final class Bisection {
    * @param function of column 0, which is of this type
    */
   public static String of(Expression function, Expression checked, DataType type, Expression constant) {
-    Object c = Plans.unshared(constant).eval(null);
+    Object c = Unshared.of(constant).eval(null);
     return c == null || !Domain.has(type) ? null : new Bisection(function, checked, type, c).found();
   }
 

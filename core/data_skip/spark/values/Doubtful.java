@@ -59,7 +59,7 @@ public final class Doubtful {
 
   /** Whether this very expression may give something else of the same operands. */
   public static boolean here(Expression expression) {
-    if (Plans.isRandom(expression)) return true;
+    if (Determinism.isRandom(expression)) return true;
     if (expression instanceof HashExpression) return ofIntervals(expression);
     if (expression instanceof InSet) return mayMeetNaN((InSet) expression);
     if (expression instanceof ArrayJoin || expression instanceof Levenshtein) return mayLackTheThird(expression);

@@ -93,7 +93,7 @@ public final class Evaluator {
     Expression raising = Undated.raising(replace(expression, replaced));
     Expression small = raising == null ? null : Bounded.raising(raising);
     if (small == null) return null;
-    Expression bound = Plans.unshared(small);
+    Expression bound = Unshared.of(small);
     boolean known = bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList());
     return known && !PythonBatches.in(bound) ? bound : null;
   }
@@ -177,11 +177,11 @@ public final class Evaluator {
     }
     if (PythonBatches.takesResults(node(place), replaced)) return null;
     if (!workers.knows(key)) {
-      Expression expression = Plans.unshared(replace(node(place), replaced));
+      Expression expression = Unshared.of(replace(node(place), replaced));
       scala.collection.Iterator references = expression.references().iterator();
       while (references.hasNext()) if (!attributes.contains(references.next())) return null;
       if (Undated.hidden(expression, true) || Bounded.hidden(expression, true)) return null;
-      if (!Plans.deterministic(expression) || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;
+      if (!Determinism.holds(expression) || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;
     }
     final List rows = new ArrayList();
     answers(node(place), types(targets), arrowStream, new Answer() {

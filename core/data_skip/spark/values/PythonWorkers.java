@@ -13,6 +13,7 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.classic.SparkSession;
 
 /**
@@ -74,7 +75,7 @@ public final class PythonWorkers {
     Expression over(List others) {
       Map byId = new HashMap();
       for (int i = 0; i < attributes.size(); i++) byId.put(((Attribute) attributes.get(i)).exprId(), others.get(i));
-      return Plans.substitute(expression, byId);
+      return Substitution.substitute(expression, byId);
     }
   }
 
@@ -148,12 +149,25 @@ public final class PythonWorkers {
     String functions = PythonBatches.functions(subject.expression);
     try {
       MessageDigest digests = MessageDigest.getInstance("MD5");
-      if (predicate != null) digests.update(Plans.shape(predicate).getBytes(java.nio.charset.StandardCharsets.UTF_8));
+      if (predicate != null) digests.update(shape(predicate).getBytes(java.nio.charset.StandardCharsets.UTF_8));
       byte[] digest = digests.digest(asked);
       return Arrays.asList(new Object[] {functions, subject.expression.sql(), ByteBuffer.wrap(digest)});
     } catch (NoSuchAlgorithmException none) {
       return new Object();
     }
+  }
+
+  /** An expression, whatever its literals are. */
+  private static String shape(Expression expression) {
+    if (expression instanceof Literal) return "?";
+    StringBuilder text = new StringBuilder(expression instanceof Attribute ? ((Attribute) expression).name() : expression.prettyName()).append('(');
+    String last = "";
+    for (int i = 0; i < expression.children().size(); i++) {
+      String child = shape((Expression) expression.children().apply(i));
+      if (!child.equals("?") || !last.equals("?")) text.append(child).append(','); // of a list
+      last = child;
+    }
+    return text.append(')').toString();
   }
 
   /** The subjects, side by side where one job may answer them: as those of an OR over the rows of a join. */

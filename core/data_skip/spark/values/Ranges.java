@@ -72,7 +72,7 @@ public final class Ranges {
         for (int i = 0; i < children.length; i++) {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
         }
-        Expression own = Plans.unshared((Expression) expression.withNewChildren(Plans.seq(references)));
+        Expression own = Unshared.of((Expression) expression.withNewChildren(Plans.seq(references)));
         this.step = new Repeated(own);
         Expression ansi = rule != null && rule.checked ? AnsiForm.of(own) : null;
         if (ansi != null) this.checked = new Repeated(ansi);
@@ -86,7 +86,7 @@ public final class Ranges {
       List values = new ArrayList();
       for (int i = 1; i < children.length; i++) {
         if (!children[i].constant) return null;
-        values.add(Plans.unshared(children[i].expression).eval(null));
+        values.add(Unshared.of(children[i].expression).eval(null));
       }
       return new Members(scala.jdk.javaapi.CollectionConverters.asScala(values.iterator()), children[0].ordering);
     }
@@ -95,7 +95,7 @@ public final class Ranges {
     ValueRange range() {
       ValueRange found;
       try {
-        found = target >= 0 ? inputs[target] : constant ? single(Plans.unshared(expression).eval(null)) : computed();
+        found = target >= 0 ? inputs[target] : constant ? single(Unshared.of(expression).eval(null)) : computed();
       } catch (Exception raised) { // by Spark, at a corner: then nothing is known
         found = null;
       }

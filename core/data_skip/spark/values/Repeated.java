@@ -23,7 +23,7 @@ public final class Repeated {
     } catch (StackOverflowError deep) { // as of a regular expression on a long text: of the other values Spark may tell
       throw new IllegalStateException(deep);
     } finally {
-      if (raised) expression = Plans.unshared(expression);
+      if (raised) expression = Unshared.of(expression);
     }
   }
 }
