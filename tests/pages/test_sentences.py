@@ -17,7 +17,7 @@ SPEAKING = (
     *(CORE / "spark" / "plans" / f"{name}.java" for name in ("Contracts", "Repeatable", "RuntimeFilter", "RuntimeFilters", "SmallSide")),
     *(
         CORE / "spark" / "files" / f"{name}.java"
-        for name in ("CatalogPartitions", "SkippingFileIndex", "SnapshotFileIndex", "SnapshotFiles", "SnapshotVersion")
+        for name in ("AskedScan", "CatalogPartitions", "SkippingFileIndex", "SnapshotFileIndex", "SnapshotFiles", "SnapshotVersion")
     ),
     CORE / "spark" / "UserSettings.java",
 )

@@ -44,7 +44,7 @@ class Listing:
 
     @classmethod
     def of(cls, kept: Kept, told: str) -> Listing:
-        """A Listing that the JVM keeps, with the scan that it is of, and what SkippingFileIndex.told tells of both."""
+        """A Listing that the JVM keeps, with the scan that it is of, and what AskedScan.told tells of both."""
         which, of_listing, of_scan = told.split("\n", 2)
         found = {**json.loads(which), **json.loads(of_listing)}
 

@@ -69,7 +69,7 @@ class Callback:
         A question is a word, and what is told with it in further lines. To "list" and "indexed" the answer begins with a line:
         which numbers of Kept.java are held no more.
 
-        "list", told by which number a Listing is kept, and of it (SkippingFileIndex.told; nothing: that is asked for): "decided", by which
+        "list", told by which number a Listing is kept, and of it (AskedScan.told; nothing: that is asked for): "decided", by which
         number that may be told again (Repeated.keep), and which files need not be read, unless they are taken away by now; or "ask", to be
         asked again once Python functions have been run; or "tasks", once the job has that was handed over to it; or "run", how many bytes
         that may save, and of each runtime filter a line, why it is not worth knowing, "" where it is.
@@ -80,7 +80,7 @@ class Callback:
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
         "snapshot", java a SnapshotFileIndex, told the root of its table, the contract, and what of it is read (SnapshotTable.part), a
         line each: the id and the version of the last snapshot, which the JVM then knows, a line each; "" and why there is none.
-        "explain", told by which number a SkippingFileIndex is kept, and of it (Told.ofScan, Told.description): its clause, for people.
+        "explain", told by which number an AskedScan is kept, and of it (Told.ofScan, Told.description): its clause, for people.
         """
         catalog = self._catalog
         what, _, told = question.partition("\n")

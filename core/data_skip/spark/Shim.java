@@ -95,12 +95,12 @@ public final class Shim {
   }
 
   /** The scan of an analysed plan that merely selects from one file relation, with no predicate; null where it reads something else. */
-  public SkippingFileIndex scan(LogicalPlan analyzed, BiFunction python) {
+  public AskedScan scan(LogicalPlan analyzed) {
     LogicalRelation relation = Relations.only(analyzed);
     if (relation == null || relation.isStreaming()) return null;
     org.apache.spark.sql.SparkSession session = ((HadoopFsRelation) relation.relation()).sparkSession();
     org.apache.spark.sql.classic.SparkSession own = (org.apache.spark.sql.classic.SparkSession) session;
-    return new SkippingFileIndex(relation, null, null, new ArrayList(), python, own, new SideTime(), null);
+    return new AskedScan(relation, null, null, new ArrayList(), own, new SideTime(), null);
   }
 
   public String formatName(Object format) {
@@ -125,7 +125,7 @@ public final class Shim {
       LogicalRelation scan = (LogicalRelation) optimized;
       if (scan.relation() instanceof HadoopFsRelation) {
         Object location = ((HadoopFsRelation) scan.relation()).location();
-        if (location instanceof SkippingFileIndex) result.add(location);
+        if (location instanceof SkippingFileIndex) result.add(((SkippingFileIndex) location).scan());
       }
     }
     scala.collection.Iterator children = optimized.children().iterator();
@@ -161,7 +161,7 @@ public final class Shim {
       expression = Substitution.substitute(expression, Substitution.computed(plan));
       plan = (LogicalPlan) plan.children().head();
     }
-    return Plans.json(SkippingFileIndex.encoder((LogicalRelation) plan).encode(Variants.asWritten(expression)));
+    return Plans.json(AskedScan.encoder((LogicalRelation) plan).encode(Variants.asWritten(expression)));
   }
 
   /** Whether an operator of an optimised plan runs Python functions that were given different environments. */

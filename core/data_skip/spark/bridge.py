@@ -25,7 +25,7 @@ _TYPE_NAMES = {"timestamp": "timestamp_ltz"}  # in SQL text, "timestamp" is the 
 
 
 class Scan:
-    """A scan that Spark plans: its SkippingFileIndex in the JVM. It is the `ask_spark.Spark` of filters, which ask about its tree."""
+    """A scan that Spark plans: its AskedScan in the JVM. It is the `ask_spark.Spark` of filters, which ask about its tree."""
 
     def __init__(self, java: Any = None, listing: Callable[[], Any] | None = None, told: Mapping[str, Any] = MappingProxyType({})) -> None:
         """listing: gives a Listing of the JVM, which lists the scan. `told`: what is known of it already, else it is asked for."""
@@ -39,7 +39,7 @@ class Scan:
 
     @property
     def java(self) -> Any:
-        """The SkippingFileIndex."""
+        """The AskedScan."""
         if self._java is None and self._listing is not None:
             self._java = self._listing().scan()
         return self._java

@@ -37,7 +37,7 @@ SOURCES = tuple(
         ),
         ("files", "SameFiles SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed Tables"),
-        ("files", "HadoopSettings SessionSettings Description ScanTrees Told Decisions SkippingFileIndex"),
+        ("files", "HadoopSettings SessionSettings Description ScanTrees Told AskedScan Decisions SkippingFileIndex"),
         ("plans", "Callers Writes Contracts Groups Generators PushedDown Operators Place PruningValues Sampled"),
         ("plans", "FilesRead OrderOfGroups OrderOfRows Descent SkippingRule"),
         ("", "Shim"),
@@ -145,7 +145,7 @@ class Jvm:
 
     def scan(self, frame: DataFrame) -> Scan | None:
         """The scan of a DataFrame that merely selects from one table of files, with no predicate; None for another DataFrame."""
-        java = self._shim.scan(frame._jdf.queryExecution().analyzed(), self._callback)
+        java = self._shim.scan(frame._jdf.queryExecution().analyzed())
         return None if java is None else Scan(java)
 
     def scans(self, frame: DataFrame) -> list[Scan]:

@@ -1,8 +1,6 @@
 package data_skip;
 
 import java.util.Arrays;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.function.BiFunction;
 
 /** What Python decides of the listings of a scan, or has decided of equal ones. */
@@ -21,35 +19,31 @@ public final class Decisions {
     this.answers = answers;
   }
 
-  /** A line that tells of which query and scan a listing is. byCalls: what is to be skipped is not told in the answer. */
-  public static String which(String executionId, long number, boolean byCalls) {
-    Map which = new LinkedHashMap();
-    which.put("by_calls", Boolean.valueOf(byCalls));
-    which.put("execution_id", executionId);
-    which.put("number", new Long(number));
-    return Plans.json(which);
+  /** The same, of which nothing is told again. */
+  public Decisions unremembered() {
+    return new Decisions(python, null, null);
   }
 
   /**
    * What Python says of a listing: DECIDED, once the files that need not be read are taken from it; else what it asks for (Callback.apply);
-   * null where it says nothing. of: what is told of the scan. executionId, number: of the query and the scan.
+   * null where it says nothing.
    */
-  public String of(Listing listing, Told of, String executionId, long number) {
+  public String of(Listing listing, AskedScan scan) {
     long start = System.nanoTime();
-    String told = of.of(listing);
+    String told = scan.told().of(listing);
     String known = version == null ? null : answers.of(version, told);
     if (known != null) {
-      if (!takeAway(listing, known)) return byCalls(listing, told, executionId, number);
-      answers.again(executionId, number, number(known), (System.nanoTime() - start) / 1e6);
+      if (!takeAway(listing, known)) return byCalls(listing, told, scan);
+      answers.again(scan.executionId(), scan.number(), number(known), (System.nanoTime() - start) / 1e6);
       return DECIDED;
     }
     if (!Connection.answersAtOnce()) {
       python.apply("connect", null); // of this thread, as one of adaptive execution, that has not asked before
       if (!Connection.answersAtOnce()) return decision(asked(listing, "")); // it asks for what else would be told
     }
-    String said = asked(listing, which(executionId, number, false) + "\n" + told);
+    String said = asked(listing, scan.which(false) + "\n" + told);
     if (said == null || !said.startsWith(DECIDED)) return said;
-    if (!takeAway(listing, said)) return byCalls(listing, told, executionId, number);
+    if (!takeAway(listing, said)) return byCalls(listing, told, scan);
     if (version != null && !number(said).isEmpty()) answers.put(version, told, said);
     return DECIDED;
   }
@@ -59,8 +53,8 @@ public final class Decisions {
     return said != null && said.startsWith(RUN) ? said.substring(RUN.length()).split("\n", -1) : null;
   }
 
-  private String byCalls(Listing listing, String told, String executionId, long number) {
-    return decision(asked(listing, which(executionId, number, true) + "\n" + told));
+  private String byCalls(Listing listing, String told, AskedScan scan) {
+    return decision(asked(listing, scan.which(true) + "\n" + told));
   }
 
   private static String decision(String said) {

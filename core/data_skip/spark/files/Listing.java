@@ -26,7 +26,8 @@ import org.apache.spark.unsafe.Platform;
 public final class Listing {
   private static final int MOST_FOLDERS = 1000; // of an object store, that are listed from here: more Spark lists by tasks
 
-  private FileIndex scan; // null once it is let go of
+  private Object scan; // null once it is let go of
+  private FileIndex location; // as above
   private Object trees;
   private final SparkSession session;
   private ListedFiles files;
@@ -35,16 +36,17 @@ public final class Listing {
   private EvaluationJob job; // that Python has handed over; null: none
   private final BitSet steady = new BitSet(); // files that give the same rows, however they are cut into parts
 
-  /** @param scan the FileIndex that gave these files, for Python to ask. */
-  public Listing(FileIndex scan, SparkSession session, ListedFiles files) {
+  /** scan: an AskedScan, for Python to ask; null: it asks nothing. location: the FileIndex that gave these files. */
+  public Listing(Object scan, FileIndex location, SparkSession session, ListedFiles files) {
     this.scan = scan;
+    this.location = location;
     this.session = session;
     this.files = files;
     this.keep = new byte[files.count()];
     keepAll();
   }
 
-  /** The FileIndex; once it is let go of, what was kept of it. */
+  /** The AskedScan; once it is let go of, what was kept of it. */
   public Object scan() {
     Connection.answersAtOnce(); // what a callback asks first
     return scan == null ? trees : scan;
@@ -67,6 +69,7 @@ public final class Listing {
   /** Lets go of the files, of which nothing can be asked any more: what Python keeps for a report may live for long. rest: of the scan. */
   public void forget(Object rest) {
     scan = null;
+    location = null;
     trees = rest;
     files = new ListedFiles.BySpark(Plans.noFilters());
     job = null;
@@ -164,8 +167,8 @@ public final class Listing {
 
   /** The value of a partition column in each directory, as TreeEncoder encodes literals: a JSON array. */
   public String partitionValues(String column) {
-    int field = scan.partitionSchema().fieldIndex(column);
-    DataType type = scan.partitionSchema().fields()[field].dataType();
+    int field = location.partitionSchema().fieldIndex(column);
+    DataType type = location.partitionSchema().fields()[field].dataType();
     List result = new ArrayList();
     for (int d = 0; d < files.directories(); d++) {
       InternalRow values = files.values(d);
@@ -231,7 +234,7 @@ public final class Listing {
   /** What is seen of the folders of some files now. slots: of each file its number, or -1; chosen: of these the numbers. */
   private Freshness look(int[] slots, BitSet chosen) throws java.io.IOException {
     Freshness freshness = new Freshness(session);
-    Set named = new HashSet(scala.jdk.javaapi.CollectionConverters.asJava(scan.rootPaths()));
+    Set named = new HashSet(scala.jdk.javaapi.CollectionConverters.asJava(location.rootPaths()));
     List folders = new ArrayList();
     List single = new ArrayList();
     for (int i = 0; i < slots.length; i++) {
@@ -313,7 +316,7 @@ public final class Listing {
   }
 
   private InternalRow numbered(InternalRow values, int number) {
-    StructType schema = scan.partitionSchema();
+    StructType schema = location.partitionSchema();
     Object[] all = new Object[schema.length() + 1];
     for (int i = 0; i < schema.length(); i++) all[i] = values.isNullAt(i) ? null : values.get(i, schema.fields()[i].dataType());
     all[schema.length()] = new Integer(number);

@@ -9,9 +9,9 @@ import java.util.Set;
  * decided too late, by a later version of the index, or not at all.
  */
 public final class SameFiles {
-  private final Map skipped = new HashMap(); // by SkippingFileIndex, file versions
+  private final Map skipped = new HashMap(); // by AskedScan, file versions
 
-  /** Takes from a listing what the first of equal ones skips, and nothing else. scan: a SkippingFileIndex. */
+  /** Takes from a listing what the first of equal ones skips, and nothing else. scan: an AskedScan. */
   public synchronized void give(Object scan, Listing listing) {
     Set first = (Set) skipped.get(scan);
     if (first == null) skipped.put(scan, listing.skipped());

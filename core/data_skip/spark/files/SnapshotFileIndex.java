@@ -215,7 +215,7 @@ public final class SnapshotFileIndex implements FileIndex {
   }
 
   public scala.collection.immutable.Seq listFiles(scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
-    return new Listing(this, table.session, files(partitionFilters, dataFilters)).kept();
+    return new Listing(null, this, table.session, files(partitionFilters, dataFilters)).kept();
   }
 
   public scala.collection.immutable.Seq rootPaths() {

@@ -24,7 +24,7 @@ public final class Told {
   private final ScanTrees trees;
   private String description;
 
-  /** asked, predicate, runtimeFilters: as of SkippingFileIndex. notes: for people. trees: which are numbered as the predicate is told. */
+  /** asked, predicate, runtimeFilters: as of AskedScan. notes: for people. trees: which are numbered as the predicate is told. */
   public Told(
       LogicalRelation scan, AttributeSet asked, Expression predicate, List runtimeFilters, List notes, SparkSession asking, ScanTrees trees) {
     this.scan = scan;

@@ -121,16 +121,15 @@ public final class SkippingRule extends Rule {
         public Object apply(Object node, Object place) {
           number++;
           LogicalRelation scan = (LogicalRelation) node;
-          SkippingFileIndex skipping = skipping(scan, (Place) place, asking, time, why);
-          if (skipping == null) return scan;
-          boolean asked = skipping.isAsked();
+          AskedScan asked = asked(scan, (Place) place, asking, time, why);
+          if (asked == null) return scan;
           Indexed known = everything ? null : (Indexed) indexed.get(scan.relation());
           boolean hasIndex = everything || known != null;
-          if (hasIndex && (skipping.isBySetting() || asked && (everything || skipping.isServed(known)))) {
-            skipping.description(); // by the settings in force now
-            if (ordered[0].contains(scan)) skipping.reads(same);
-            if (known != null) skipping.decidedBy(known.version(), answers);
-            return Relations.withLocation(scan, skipping);
+          if (hasIndex && (asked.isBySetting() || asked.isAsked() && (everything || asked.isServed(known)))) {
+            asked.description(); // by the settings in force now
+            Decisions decisions = new Decisions(python, known == null ? null : known.version(), answers);
+            SameFiles others = ordered[0].contains(scan) ? same : null;
+            return Relations.withLocation(scan, new SkippingFileIndex(asked, python, decisions, others));
           }
           left.add(number, scan, known != null);
           return scan;
@@ -293,8 +292,8 @@ public final class SkippingRule extends Rule {
     return location instanceof SkippingFileIndex ? ((SkippingFileIndex) location).wrapped() : null;
   }
 
-  /** What lists the files of a scan, by what is known of its rows; null where nothing is. why: see Contracts.followed. */
-  private SkippingFileIndex skipping(LogicalRelation scan, Place place, SparkSession asking, SideTime time, Map why) {
+  /** A scan, and what is known of its rows; null where nothing is. why: see Contracts.followed. */
+  private AskedScan asked(LogicalRelation scan, Place place, SparkSession asking, SideTime time, Map why) {
     if (!eligible(scan)) return null;
     List predicates = place.given.predicates();
     List runtimeFilters = place.given.runtimeFilters();
@@ -304,7 +303,7 @@ public final class SkippingRule extends Rule {
     Expression predicate = predicates.isEmpty() ? Literal$.MODULE$.TrueLiteral() : (Expression) predicates.get(0);
     for (int i = 1; i < predicates.size(); i++) predicate = new And(predicate, (Expression) predicates.get(i));
     List tried = affordable.isEmpty() ? runtimeFilters : affordable;
-    return new SkippingFileIndex(scan, place.asked(), predicate, tried, python, asking, time, Contracts.whyListed(scan, why));
+    return new AskedScan(scan, place.asked(), predicate, tried, asking, time, Contracts.whyListed(scan, why));
   }
 
   /**
@@ -317,7 +316,7 @@ public final class SkippingRule extends Rule {
     private final Map why;
     private List roots = new ArrayList(); // of each
     private boolean isUntold; // Python does not know of it
-    private final long number = SkippingFileIndex.nextNumber(); // that no scan has
+    private final long number = AskedScan.nextNumber(); // that no scan has
     private Map places; // on the way through the plan, and of each whether its table has an index; null: all of them stay, and none has one
 
     private Left(LogicalPlan plan, List scans, SparkSession asking, Map why) {
@@ -363,7 +362,7 @@ public final class SkippingRule extends Rule {
               number++;
               Boolean hasIndex = places == null ? Boolean.FALSE : (Boolean) places.get(new Integer(number));
               if (hasIndex == null) return scan;
-              SkippingFileIndex found = skipping((LogicalRelation) scan, (Place) place, asking, new SideTime(), why);
+              AskedScan found = asked((LogicalRelation) scan, (Place) place, asking, new SideTime(), why);
               if (found == null || (places == null && !found.isAsked() && !found.isTold())) return scan;
               found.description(); // by these settings
               Map told = new HashMap();
