@@ -60,11 +60,6 @@ class Verdict:
         return self.listed.mask
 
     @property
-    def fresh_records(self) -> Mask:
-        """Which of `records` are of listed file versions."""
-        return self.fresh if self.places is None else np.ones(len(self.places), dtype=bool)
-
-    @property
     def skippable(self) -> Mask:
         """The file versions that are listed, and proved to hold no matching row."""
         return self.fresh & ~self.may_match
