@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from data_skip import DataSkipError, MinMax
 from data_skip.planning import bounded
 from data_skip.store import StoreError
 from data_skip.table import Table
-from tests.support import Lake, rows_of
+from tests.support import Lake, rows_of, settings_of
 
 WHERE = "x BETWEEN 20 AND 29 OR p = 'b' AND x > 95"
 
@@ -144,6 +145,27 @@ def test_a_file_that_is_gone(lake: Lake, made: Table) -> None:
 def test_a_refresh_of_a_part_leaves_the_rest(lake: Lake, made: Table) -> None:
     lake.skipping.table(made.root, options={"pathGlobFilter": "[0-4].parquet"}).refresh()
     assert made.read("snapshot").count() == 100
+
+
+@pytest.mark.parametrize("options", [{"pathGlobFilter": "[0-4].parquet"}, {"modifiedAfter": "2100-01-01T00:00:00"}])
+def test_an_index_that_was_made_of_a_part_lists_the_rest(lake: Lake, options: dict[str, str]) -> None:
+    """Files that an option leaves out were none of the table's, to all who did not name it."""
+    for i in range(10):
+        lake.file(f"p={'ab'[i % 2]}/{i}.parquet", {"x": list(range(10 * i, 10 * i + 10))})
+    if "modifiedAfter" in options:
+        for i in range(5):
+            os.utime(lake.folder / f"p={'ab'[i % 2]}/{i}.parquet", (4_200_000_000, 4_200_000_000))
+    lake.skipping.table(str(lake.folder), format="parquet", options=options).create_index(MinMax("x"))
+    with settings_of(lake.spark, {"spark.data_skip.freshness": "snapshot"}):
+        assert values(lake.spark.read.parquet(str(lake.folder)).where("x IN (42, 77)")) == [42, 77]
+    assert files_read(lake) == 6  # of which nothing is known, and the one with 42
+    lake.file("p=a/new.parquet", {"x": [77]})
+    table = lake.skipping.table(str(lake.folder), format="parquet", options=options)
+    table.refresh()  # sees what it leaves out, too
+    assert values(lake.skipping.read(str(lake.folder), "snapshot").where("x = 77")) == [77, 77]
+    lake.skipping.table(str(lake.folder)).refresh()
+    assert values(lake.skipping.read(str(lake.folder), "snapshot").where("x = 77")) == [77, 77]
+    assert files_read(lake) == 2
 
 
 def test_without_skipping(lake: Lake, made: Table) -> None:

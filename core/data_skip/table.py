@@ -141,7 +141,7 @@ class Table:
         "snapshot": the files are those of the index's last version, and nothing is listed: a query sees new files after `refresh()`. Of
         those that it reads, one that has changed since is read as it is, and one that is gone is an error, which names it. All scans of a
         query read one version, unless they read other parts of a folder, as by its path and by a table of the catalog that has partitions.
-        What was refreshed in part alone, by `pathGlobFilter` or the partitions of a catalog, is of the table in part alone: refresh() of
+        What was refreshed by the partitions of a catalog alone is of the table in part alone: refresh() of
         the folder lists all. A query fails where the folders of the last version have other partition columns than this DataFrame.
         "bounded(60)": as "snapshot", of an index that is no older than 60 seconds by what this session did: else it is refreshed first;
         from half that age on, meanwhile.

@@ -162,12 +162,17 @@ def _has_no_file(spark: SparkSession, source: TableSource) -> bool:
 def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:
     """DataSkipError for a table of which one file does not tell the columns, or that is of some of the files in its folder."""
     format_ = _format(spark, source)
-    if chosen := [option for option in source.options if option.lower() in _CHOOSE_FILES]:
+    if chosen := _choosing(source):
         raise DataSkipError(f"{chosen[0]} chooses files: {source.name!r} by its index has the files of that; leave it out")
     if source.schema is None and format_ not in _WITH_SCHEMA:
         raise DataSkipError(f"the columns of {format_} are found by reading all files; to read the files of the index give schema=...")
     if source.schema is None and _merges(spark, source, format_):
         raise DataSkipError("mergeSchema=true finds columns by reading all files; to read the files of the index give schema=...")
+
+
+def _choosing(source: TableSource) -> list[str]:
+    """The options by which some of the files in a folder are read."""
+    return [option for option in source.options if option.lower() in _CHOOSE_FILES]
 
 
 def is_recursive(source: TableSource) -> bool:
@@ -213,6 +218,7 @@ class TableState:
     frame: DataFrame
     root: str
     scan: Scan
+    whole: Scan | None = None  # of all files, where options choose some
 
     def list(self) -> tuple[Listing, pa.Table]:
         """The listing and the version of each file (see versions.KEYS); the path of one that lies elsewhere than below the root is NULL."""
@@ -222,9 +228,13 @@ class TableState:
     def all_of(self, keys: pa.Table) -> pa.Table:
         """The different versions of some listed files below the root, and of those beside.
 
-        These Spark does not read, but takes columns or the types of partitions from: empty ones, and some in no partition.
+        These Spark does not read, but takes columns or the types of partitions from: empty ones, and some in no partition. And of those
+        that options leave out: what the index says is there is the table to others, by the contract `snapshot`.
         """
-        all_ = pa.concat_tables([keys, _keys(Listing.beside(self.scan), self.root)])
+        listings = [Listing.beside(self.scan)]
+        if self.whole is not None:
+            listings += [Listing.now(self.whole), Listing.beside(self.whole)]
+        all_ = pa.concat_tables([keys, *(_keys(listing, self.root) for listing in listings)])
         return without_repeats(all_.filter(all_["path"].is_valid()))
 
     def list_again(self) -> pa.Table:
@@ -235,7 +245,9 @@ class TableState:
         DataSkipError where Spark cannot list the files any more.
         """
         try:
-            self.scan.refresh()
+            for scan in (self.scan, self.whole):
+                if scan is not None:
+                    scan.refresh()
             return self.all_of(self.list()[1])
         except SPARK_ERRORS as error:
             raise DataSkipError(f"the files of {self.root} cannot be listed: {first_line(error)}") from error
@@ -255,14 +267,19 @@ def files_below(spark: SparkSession, jvm: Jvm, root: str, asked: pa.Table) -> Ma
 
     DataSkipError where Spark cannot list them.
     """
-    options = {"recursiveFileLookup": "true", "__globPaths__": "false"}  # the second: a name with brackets is a name
-    state = state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))  # which lists them
+    state = _folder(spark, jvm, root, recursive=True)
     found: Mask = places_in(state.all_of(state.list()[1]), asked) >= 0
     others = np.flatnonzero(~found)
     hidden = others[pc.match_substring_regex(taken(asked, others)["path"], HIDDEN.pattern).to_numpy()]
     paths, sizes, times = (column.to_pylist() for column in taken(asked, hidden).columns)
     found[hidden] = [now == told for now, told in zip(jvm.files_now(root, paths), zip(sizes, times, strict=True), strict=True)]
     return found
+
+
+def _folder(spark: SparkSession, jvm: Jvm, root: str, recursive: bool) -> TableState:
+    """All files below a root, whatever they are: Spark lists them, and reads none."""
+    options = {"recursiveFileLookup": str(recursive).lower(), "__globPaths__": "false"}  # the second: a name with brackets is a name
+    return state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))
 
 
 def root_of(spark: SparkSession, jvm: Jvm, source: TableSource, snapshot: Snapshot | None) -> str:
@@ -291,4 +308,6 @@ def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:
         raise DataSkipError(f"{source.name!r} stands for {len(roots)} paths; an index belongs to one root folder: give that")
     if scan.description["format"] not in SUPPORTED_FORMATS:
         raise DataSkipError(f"format {scan.description['format']!r} is not supported; these are: {', '.join(SUPPORTED_FORMATS)}")
-    return TableState(frame, roots.pop(), scan)
+    root = roots.pop()
+    whole = _folder(spark, jvm, root, is_recursive(source)).scan if _choosing(source) else None
+    return TableState(frame, root, scan, whole)
