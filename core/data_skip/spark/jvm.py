@@ -30,7 +30,7 @@ SOURCES = tuple(
         ("trees", "Code TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm"),
         ("trees", "ReadableSql"),
-        ("values", "Undated Bounded InTime PythonBatches PythonWorkers Evaluator Members Ranges"),
+        ("values", "Undated Backtracking Bounded InTime PythonBatches PythonWorkers Evaluator Members Ranges"),
         (
             "files",
             "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing Answers ChosenFiles ExplainedPath",

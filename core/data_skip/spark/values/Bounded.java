@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.FormatNumber;
 import org.apache.spark.sql.catalyst.expressions.FormatString;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.Length;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Or;
@@ -36,7 +37,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * What a number in a row makes large, or reads beyond its end. A query may look at the number before (`n < 9 AND repeat(s, n) = 'aa'`);
- * here each leaf is evaluated of all values that a file holds, in the driver. What is too large raises an error, and so is unknown.
+ * here each leaf is evaluated of all values that a file holds, in the driver. What is too large raises an error, and so is unknown; and what
+ * is too long to be matched by a pattern (Backtracking).
  */
 public final class Bounded {
   private static final double MOST = 10000;
@@ -62,7 +64,7 @@ public final class Bounded {
     if (expression instanceof Sequence && sizeOf((Sequence) expression) == null) return true;
     if (expression instanceof FormatString && !((Expression) expression.children().head()).foldable()) return true; // '%2000000000d'
     if (expression instanceof ArrayAggregate && !isOfOneSize(((ArrayAggregate) expression).merge().dataType())) return true; // concat(sum, sum)
-    if (caught && here(expression, MOST) != expression) return true;
+    if (caught && timely(here(expression, MOST)) != expression) return true;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (hidden((Expression) children.next(), caught || expression instanceof TryEval)) return true;
     return false;
@@ -77,11 +79,17 @@ public final class Bounded {
   }
 
   private static Expression checked(Expression expression, final double most) {
-    return here((Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
+    return timely(here((Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
       public Object apply(Object child) {
         return checked((Expression) child, most);
       }
-    }), most);
+    }), most));
+  }
+
+  /** As `raising`, by the length of a text that is matched by a pattern. */
+  private static Expression timely(Expression expression) {
+    int longest = Backtracking.longest(expression);
+    return longest == Integer.MAX_VALUE ? expression : with(expression, 0, new Length((Expression) expression.children().head()), 0, longest);
   }
 
   /** As `raising`, by its own operands; `most`: of what is no constant. */
@@ -124,7 +132,8 @@ public final class Bounded {
     if (number.foldable() && operand.foldable() && isWithin(number.eval(null), Math.min(least, -MOST), Math.max(most, MOST))) return expression;
     Expression beyond = new Or(new LessThan(number, literal(least)), new GreaterThan(number, literal(most)));
     Expression text = new Literal(UTF8String.fromString("too large"), DataTypes.StringType);
-    Expression raised = Cast$.MODULE$.apply(text, operand.dataType(), scala.Option.apply("UTC"), true);
+    Expression none = Cast$.MODULE$.apply(text, DataTypes.IntegerType, scala.Option.apply("UTC"), true); // which it is not
+    Expression raised = Cast$.MODULE$.apply(none, operand.dataType(), scala.Option.apply("UTC"), true);
     java.util.List operands = new java.util.ArrayList(scala.jdk.javaapi.CollectionConverters.asJava(expression.children()));
     operands.set(place, new If(beyond, raised, operand));
     return (Expression) expression.withNewChildren(Plans.seq(operands));

@@ -233,7 +233,10 @@ public final class Evaluator {
         ColumnVector[] columns = new ColumnVector[root.getFieldVectors().size()];
         for (int i = 0; i < columns.length; i++) columns[i] = new ArrowColumnVector((FieldVector) root.getVector(i));
         ColumnarBatch batch = new ColumnarBatch(columns, root.getRowCount());
-        for (int i = 0; i < root.getRowCount(); i++) result.write(answer.of((InternalRow) asInJob.apply(batch.getRow(i))));
+        for (int i = 0; i < root.getRowCount(); i++) {
+          if (Thread.currentThread().isInterrupted()) throw new InterruptedException("nobody waits any more"); // see InTime
+          result.write(answer.of((InternalRow) asInJob.apply(batch.getRow(i))));
+        }
       }
       return result.toByteArray();
     } finally {

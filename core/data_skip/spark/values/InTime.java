@@ -8,9 +8,9 @@ import org.apache.spark.sql.internal.SQLConf;
 
 /**
  * Spark's expressions, evaluated for as long as a decision waits (half of `spark.data_skip.decideSeconds`). A query may look at a value only
- * behind another predicate; here each leaf is evaluated of all values, and of one of them it may take days: LIKE '%a%a%a%a%a%a%a%a%a%x' of
- * 60 letters, by a regular expression of Java's. Nothing ends what runs by then, so its thread is left behind, and the same is not asked
- * again before it has ended. What is not known in time is unknown.
+ * behind another predicate; here each leaf is evaluated of all values, and of one of them it may take long, as a function of a user's does. Its
+ * thread is interrupted, and ends between two values. Nothing ends it within one: then it is left behind, and the same is not asked again
+ * before it has ended. What is not known in time is unknown.
  */
 public final class InTime {
   private static final int MOST = 2; // threads that are left behind: beyond, nothing is asked until one has ended
@@ -62,7 +62,9 @@ public final class InTime {
   }
 
   private static synchronized void leaveIfAlive(Thread thread, Expression expression) {
-    if (thread.isAlive()) LEFT.put(thread, new Integer(expression.semanticHash()));
+    if (!thread.isAlive()) return;
+    thread.interrupt();
+    LEFT.put(thread, new Integer(expression.semanticHash()));
   }
 
   private static synchronized void refuseWhatIsLeft(Expression expression) {
