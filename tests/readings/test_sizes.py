@@ -66,7 +66,7 @@ def test_one_text_may_be_too_long_for_a_pattern(lake: Lake) -> None:
 
 
 def test_a_text_that_is_too_long_for_a_pattern_to_go_back(lake: Lake) -> None:
-    """Java tries all places of eight letters among 40, or all ways to repeat one, for days: a query never looks at such a value. Of others it is known."""
+    """Java tries all places of eight letters among 40, or all ways to repeat one, for days: a query never looks at such a value."""
     for name, text in {"short": "aaaaaaax", "other": "b", "long": "a" * 40}.items():
         lake.file(name, {"s": [text], "n": [len(text)]})
     lake.index(ValueList("s"), ValueList("n"))

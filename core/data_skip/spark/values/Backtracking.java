@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.StringToMap;
 public final class Backtracking {
   private static final double MOST = 1e8; // ways
   private static final int ANY = Integer.MAX_VALUE;
-  private static final int OF_UNKNOWN = 12; // letters, by a pattern of a row
+  private static final int OF_UNKNOWN = 12; // letters, by a pattern of a row, or one that is not read here
 
   private Backtracking() {}
 
@@ -57,9 +57,9 @@ public final class Backtracking {
 
   /** By a regular expression, if so many ways are tried at most. */
   public static int ofRegex(String pattern, double most) {
+    if (pattern.indexOf("\\Q") >= 0 || pattern.matches("(?s).*\\(\\?[a-zA-Z-]*x.*")) return OF_UNKNOWN; // letters that mean nothing
     Choices all = new Choices();
-    boolean plain = pattern.indexOf("\\Q") < 0 && !pattern.matches("(?s).*\\(\\?[a-zA-Z-]*x.*"); // which make letters of what is none
-    boolean known = plain && read(pattern, all);
+    boolean known = read(pattern, all);
     double ways = most / Math.max(1, pattern.length());
     if (!known) return (int) (Math.log(Math.max(1, ways)) / Math.log(2 + all.count));
     boolean begins = pattern.startsWith("^") && pattern.indexOf('|') < 0; // else it may begin anywhere
