@@ -36,6 +36,8 @@ BENCHMARKS = {"tpcds": "dsdgen", "tpch": "dbgen"}
 FILES = 8  # of a table that is not partitioned
 PLANNINGS = 5
 MOST_OF_ONE = 1.2
+SITUATIONS = ("of tables of which nothing is known", "of tables that others have asked of, for the first time", "once more")
+DECIDE = "spark.data_skip.decideSeconds"
 PLANNED = {"spark.sql.adaptive.enabled": "false", "spark.data_skip.join.maxBytes": "0"}
 STRATEGIES = {"broadcasts": {}, "shuffles": {"spark.sql.autoBroadcastJoinThreshold": "-1"}}
 PRUNING = ("SubqueryBroadcast", "ProjectedBroadcastValueSubquery")  # the second since Spark 4.3
@@ -186,19 +188,16 @@ def compare(plain: dict[str, tuple[Counter[str], Ran]], found: dict[str, tuple[C
 
 
 def planning(spark: SparkSession, skipping: data_skip.Skipping, queries: dict[str, str], title: str) -> None:
-    """Prints what planning each query takes of CPU, without skipping, with it, and with it once more: the same is not decided again."""
+    """Prints what planning each query takes of CPU, without skipping and in each of the SITUATIONS."""
     for key, value in PLANNED.items():
         spark.conf.set(key, value)
-    sums = [0.0, 0.0, 0.0]
-    beyond = [0, 0]
-    for name, sql in queries.items():
-        taken = [0.0, 0.0, 0.0]
+    sums = [0.0] * (1 + len(SITUATIONS))
+    beyond = [0] * len(SITUATIONS)
+    for number, (name, sql) in enumerate(queries.items()):
+        taken = [0.0] * len(sums)
         try:
             for repetition in range(1 + PLANNINGS):
-                with skipping.disabled():
-                    plain = cpu_of_planning(spark, sql)
-                skipping.catalog.knowledge = replace(skipping.catalog.knowledge)  # all is decided anew
-                found = [plain, *(cpu_of_planning(spark, sql) for _ in ("first", "once more"))]
+                found = plan_each_way(spark, skipping, sql, repetition * len(queries) + number)
                 if repetition:  # the first warms up
                     taken = [before + now for before, now in zip(taken, found, strict=True)]
         except PySparkException:
@@ -206,12 +205,22 @@ def planning(spark: SparkSession, skipping: data_skip.Skipping, queries: dict[st
         sums = [before + now for before, now in zip(sums, taken, strict=True)]
         beyond = [before + (now > taken[0] * MOST_OF_ONE) for before, now in zip(beyond, taken[1:], strict=True)]
         if max(taken[1:]) > taken[0] * MOST_OF_ONE:
-            plain, first, again = (milliseconds / PLANNINGS for milliseconds in taken)
-            print(f"{title}: planning {name} takes {plain:.0f} -> {first:.0f} ms of CPU, once more {again:.0f}")
-    for key in PLANNED:
+            print(f"{title}: planning {name} takes {' -> '.join(f'{milliseconds / PLANNINGS:.0f}' for milliseconds in taken)} ms of CPU")
+    for key in (*PLANNED, DECIDE):
         spark.conf.unset(key)
-    most = f"of {len(queries)} queries {beyond[0]} and {beyond[1]} take over {MOST_OF_ONE - 1:.0%} more"
-    print(f"== {title}: CPU of planning in sum {ratio(sums)}, once more {ratio([sums[0], sums[2]])}; {most}", flush=True)
+    print(f"== {title}: of {len(queries)} queries, CPU of planning in sum, and how many take over {MOST_OF_ONE - 1:.0%} more:")
+    for situation, now, many in zip(SITUATIONS, sums[1:], beyond, strict=True):
+        print(f"     {situation}: {ratio([sums[0], now])}, {many}", flush=True)
+
+
+def plan_each_way(spark: SparkSession, skipping: data_skip.Skipping, sql: str, number: int) -> list[float]:
+    """The CPU of planning a query without skipping, and in each of the SITUATIONS. number: another one each time."""
+    with skipping.disabled():
+        plain = cpu_of_planning(spark, sql)
+    skipping.catalog.knowledge = replace(skipping.catalog.knowledge)  # all is forgotten
+    anew = cpu_of_planning(spark, sql)
+    spark.conf.set(DECIDE, str(5 + number / 1e6))  # by a setting that was never seen nothing is decided yet, and the rest is known still
+    return [plain, anew, cpu_of_planning(spark, sql), cpu_of_planning(spark, sql)]
 
 
 def ratio(taken: list[float]) -> str:

@@ -197,8 +197,8 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
             snapshot.companions.append(records)
         may_match = survivors(decision.clause, records, snapshot.count if places is None else len(places))
         if places is None:
-            valued = _valued(decision, records, snapshot.count)
-            if not deadline.note and not valued <= snapshot.valued:  # else what was not evaluated any more was taken for unknown
+            valued = _valued(decision, records, snapshot)
+            if valued and not deadline.note:  # else what was not evaluated any more was taken for unknown
                 snapshot.valued |= valued
                 judgement.learnt = True
         if places is not None:
@@ -209,13 +209,14 @@ def _verdict(judgement: Judgement, root: str, snapshot: Snapshot, knowledge: Kno
     return Verdict(snapshot, decision, records, listed, may_match, places, most_bytes)
 
 
-def _valued(decision: Decision, records: Records, files: int) -> set[str]:
-    """The columns that are asked for values (`c IS NOT NULL`), of which the indexes say that every file may hold one."""
+def _valued(decision: Decision, records: Records, snapshot: Snapshot) -> set[str]:
+    """The columns that are asked for values (`c IS NOT NULL`), of which the indexes say, as was not known, that every file may hold one."""
     found = set()
     for leaf in decision.leaves:
         match leaf.node:
-            case Call("IsNotNull", [Column((name,))]) if leaf.clause is not ALWAYS_TRUE and survivors(leaf.clause, records, files).all():
-                found.add(name)
+            case Call("IsNotNull", [Column((name,))]) if name not in snapshot.valued and leaf.clause is not ALWAYS_TRUE:
+                if survivors(leaf.clause, records, snapshot.count).all():
+                    found.add(name)
     return found
 
 
