@@ -1,4 +1,4 @@
-"""Which files an index lists, where options say which are read: those of a table of the catalog, and of who reads more than was listed."""
+"""Which files an index lists, where others are read: by options, those of a table of the catalog too, and by patterns."""
 
 from __future__ import annotations
 
@@ -49,3 +49,21 @@ def test_who_reads_folders_that_were_not_listed(lake: Lake) -> None:
     with pytest.raises(DataSkipError, match="recursiveFileLookup=true reads files that the last refresh"):
         deep.read("snapshot")
     assert xs(deep.read("bounded(60)")) == [1, 2]
+
+
+def test_a_pattern_that_meets_what_a_stream_wrote(lake: Lake) -> None:
+    """Spark heeds the stream's log where the folder is named, and no pattern is."""
+    Lake(lake.spark, lake.skipping, lake.folder.parent / "source").file("a.parquet", {"x": [1]})
+    stream = lake.spark.readStream.schema("x long").parquet(str(lake.folder.parent / "source")).writeStream
+    stream = stream.option("checkpointLocation", str(lake.folder.parent / "c")).trigger(availableNow=True)
+    stream.start(str(lake.folder)).awaitTermination()
+    lake.file("beside.parquet", {"x": [2]})
+    pattern = f"{str(lake.folder)[:-1]}[{str(lake.folder)[-1]}]"
+    with pytest.raises(DataSkipError, match="is a pattern, by which the log of the stream"):
+        lake.skipping.table(pattern).create_index(MinMax("x"))
+    lake.index(MinMax("x"))
+    for contract in ("snapshot", "bounded(0)"):
+        with settings_of(lake.spark, {"spark.data_skip.freshness": contract}):
+            assert xs(lake.spark.read.parquet(pattern).where("x > 0")) == [1, 2]
+            (scan,) = lake.skipping.report().scans
+            assert scan.contract == "listing" and any("a stream wrote the folder" in note for note in scan.notes)

@@ -283,6 +283,10 @@ def _folder(spark: SparkSession, jvm: Jvm, root: str, recursive: bool) -> TableS
     return state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))
 
 
+def _is_pattern(source: TableSource) -> bool:
+    return not source.in_catalog and _GLOB.search(source.name) is not None and source.options.get("__globPaths__") != "false"
+
+
 def root_of(spark: SparkSession, jvm: Jvm, source: TableSource, snapshot: Snapshot | None) -> str:
     """Where a table's files lie, with the errors of `state_of`. Spark is not asked for columns: that may be a pass over all text.
 
@@ -310,6 +314,11 @@ def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:
     if scan.description["format"] not in SUPPORTED_FORMATS:
         raise DataSkipError(f"format {scan.description['format']!r} is not supported; these are: {', '.join(SUPPORTED_FORMATS)}")
     root = roots.pop()
+    if _is_pattern(source) and jvm.is_of_stream(root):
+        folder = unquote(root)
+        raise DataSkipError(
+            f"{source.name!r} is a pattern, by which the log of the stream that wrote {folder} is not heeded; name the folder"
+        )
     options = scan.description["options"]  # a table of the catalog has its own
     whole = _folder(spark, jvm, root, is_recursive(options)).scan if _choosing(options) else None
     return TableState(frame, root, scan, whole)
