@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -38,6 +39,29 @@ def test_an_index_that_is_made_by_a_table_of_the_catalog_with_options(lake: Lake
         lake.file("b7.parquet", {"x": [3]})
         table.refresh()
         assert xs(lake.spark.read.parquet(str(lake.folder)).where("x IN (2, 3)")) == [2, 3, 3]
+
+
+def test_folders_that_the_catalog_alone_takes_for_partitions(lake: Lake) -> None:
+    """Of a table with options all files of its folder are listed, in which Spark may find no partitions that go together."""
+    for folder in ("one/p=1", "other/p=2", "q=3"):
+        lake.file(f"{folder}/a.parquet", {"x": [1, 2]})
+    with in_folders(lake, "p INT", {1: "one/p=1", 2: "other/p=2"}, "OPTIONS (pathGlobFilter 'a*')"):
+        assert lake.skipping.table("parted").create_index(MinMax("x")).files_collected == 2
+        assert xs(lake.spark.table("parted").where("x > 1 AND p < 3")) == [2, 2]
+
+
+@contextmanager
+def in_folders(lake: Lake, column: str, folders: dict[int, str], options: str) -> Iterator[None]:
+    """A table `parted` of the catalog, with partitions in these folders."""
+    lake.spark.sql("DROP TABLE IF EXISTS parted")
+    table = f"CREATE TABLE parted (x BIGINT, {column}) USING parquet {options} PARTITIONED BY ({column.split()[0]})"
+    lake.spark.sql(f"{table} LOCATION '{lake.folder}'")
+    for value, folder in folders.items():
+        lake.spark.sql(f"ALTER TABLE parted ADD PARTITION ({column.split()[0]} = {value}) LOCATION '{lake.folder}/{folder}'")
+    try:
+        yield
+    finally:
+        lake.spark.sql("DROP TABLE parted")
 
 
 def test_who_reads_folders_that_were_not_listed(lake: Lake) -> None:

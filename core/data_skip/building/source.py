@@ -268,7 +268,7 @@ def files_below(spark: SparkSession, jvm: Jvm, root: str, asked: pa.Table) -> Ma
 
     DataSkipError where Spark cannot list them.
     """
-    state = _folder(spark, jvm, root, recursive=True)
+    state = _folder(spark, jvm, root)
     found: Mask = places_in(state.all_of(state.list()[1]), asked) >= 0
     others = np.flatnonzero(~found)
     hidden = others[pc.match_substring_regex(taken(asked, others)["path"], HIDDEN.pattern).to_numpy()]
@@ -277,9 +277,9 @@ def files_below(spark: SparkSession, jvm: Jvm, root: str, asked: pa.Table) -> Ma
     return found
 
 
-def _folder(spark: SparkSession, jvm: Jvm, root: str, recursive: bool) -> TableState:
-    """All files below a root, whatever they are: Spark lists them, and reads none."""
-    options = {"recursiveFileLookup": str(recursive).lower(), "__globPaths__": "false"}  # the second: a name with brackets is a name
+def _folder(spark: SparkSession, jvm: Jvm, root: str) -> TableState:
+    """All files below a root, whatever they and their folders are: Spark lists them, and reads none."""
+    options = {"recursiveFileLookup": "true", "__globPaths__": "false"}  # the second: a name with brackets is a name
     return state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))
 
 
@@ -319,6 +319,5 @@ def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:
         raise DataSkipError(
             f"{source.name!r} is a pattern, by which the log of the stream that wrote {folder} is not heeded; name the folder"
         )
-    options = scan.description["options"]  # a table of the catalog has its own
-    whole = _folder(spark, jvm, root, is_recursive(options)).scan if _choosing(options) else None
+    whole = _folder(spark, jvm, root).scan if _choosing(scan.description["options"]) else None  # a table of the catalog has its own
     return TableState(frame, root, scan, whole)
