@@ -151,7 +151,7 @@ class Table:
         DataSkipError for another contract; with "snapshot" also where there is no index, or one that an earlier data-skip refreshed last,
         for a partition of a catalog that lies outside of the table's folder, and where columns of a path cannot be told from one file: of
         formats that infer them, with `mergeSchema`, and of Parquet with a `_common_metadata` or `_metadata` in its root. There `schema`
-        tells them.
+        tells them. With "snapshot" also for `recursiveFileLookup`: by whom the index was refreshed last, it does not say.
         """
         refuse_stopped(self._spark)
         if freshness == "listing":
@@ -164,6 +164,10 @@ class Table:
         self._refuse_moved()
         if not self._source.in_catalog:
             refuse_columns_of_one(self._spark, self._source)
+            if seconds is None and is_recursive(self._source.options):
+                raise DataSkipError(
+                    "recursiveFileLookup=true reads files that the last refresh() has not listed, unless it was made so; 'bounded(60)' is"
+                )
         snapshot = _seen(self._store, BELIEVED_SECONDS)  # each query asks for the last one
         if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
             snapshot = self._snapshot()  # which may be so no more
@@ -185,7 +189,7 @@ class Table:
 
     def _bring_up_to_date(self, freshness: str, seconds: float) -> None:
         """Those who read as much of the table share one age."""
-        part = "recursive" if is_recursive(self._source) else ""
+        part = "recursive" if is_recursive(self._source.options) else ""
         kept = Bounded(seconds, partial(self._catalog.said, self.root))
         bounded = self._catalog.bounded.setdefault((self.root, freshness, part), kept)
         bounded.refreshed_by(repr(self._source), self.refresh)

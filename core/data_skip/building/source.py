@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
@@ -162,7 +163,7 @@ def _has_no_file(spark: SparkSession, source: TableSource) -> bool:
 def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:
     """DataSkipError for a table of which one file does not tell the columns, or that is of some of the files in its folder."""
     format_ = _format(spark, source)
-    if chosen := _choosing(source):
+    if chosen := _choosing(source.options):
         raise DataSkipError(f"{chosen[0]} chooses files: {source.name!r} by its index has the files of that; leave it out")
     if source.schema is None and format_ not in _WITH_SCHEMA:
         raise DataSkipError(f"the columns of {format_} are found by reading all files; to read the files of the index give schema=...")
@@ -170,14 +171,14 @@ def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:
         raise DataSkipError("mergeSchema=true finds columns by reading all files; to read the files of the index give schema=...")
 
 
-def _choosing(source: TableSource) -> list[str]:
-    """The options by which some of the files in a folder are read."""
-    return [option for option in source.options if option.lower() in _CHOOSE_FILES]
+def _choosing(options: Mapping[str, str]) -> list[str]:
+    """Those by which some of the files in a folder are read."""
+    return [option for option in options if option.lower() in _CHOOSE_FILES]
 
 
-def is_recursive(source: TableSource) -> bool:
+def is_recursive(options: Mapping[str, str]) -> bool:
     """Whether files are read that lie in folders that are no partitions."""
-    return any(option.lower() == "recursivefilelookup" and str(value).lower() == "true" for option, value in source.options.items())
+    return any(option.lower() == "recursivefilelookup" and str(value).lower() == "true" for option, value in options.items())
 
 
 def frame_of_one(spark: SparkSession, jvm: Jvm, source: TableSource, root: str, snapshot: Snapshot) -> DataFrame:
@@ -191,7 +192,7 @@ def frame_of_one(spark: SparkSession, jvm: Jvm, source: TableSource, root: str, 
         raise DataSkipError(
             f"{source.name!r} has a summary of its columns ({' or '.join(SUMMARIES)}); to read the files of the index give schema=..."
         )
-    if (file := snapshot.first(is_recursive(source))) is None:
+    if (file := snapshot.first(is_recursive(source.options))) is None:
         raise DataSkipError(f"{source.name} has no files with rows, by its index; refresh() brings that up to date")
     options = {"basePath": unquote(root), "__globPaths__": "false", **source.options}
     try:
@@ -267,7 +268,7 @@ def files_below(spark: SparkSession, jvm: Jvm, root: str, asked: pa.Table) -> Ma
 
     DataSkipError where Spark cannot list them.
     """
-    state = _folder(spark, jvm, root, recursive=True)
+    state = _folder(spark, jvm, root)
     found: Mask = places_in(state.all_of(state.list()[1]), asked) >= 0
     others = np.flatnonzero(~found)
     hidden = others[pc.match_substring_regex(taken(asked, others)["path"], HIDDEN.pattern).to_numpy()]
@@ -276,10 +277,14 @@ def files_below(spark: SparkSession, jvm: Jvm, root: str, asked: pa.Table) -> Ma
     return found
 
 
-def _folder(spark: SparkSession, jvm: Jvm, root: str, recursive: bool) -> TableState:
-    """All files below a root, whatever they are: Spark lists them, and reads none."""
-    options = {"recursiveFileLookup": str(recursive).lower(), "__globPaths__": "false"}  # the second: a name with brackets is a name
+def _folder(spark: SparkSession, jvm: Jvm, root: str) -> TableState:
+    """All files below a root, whatever they and their folders are: Spark lists them, and reads none."""
+    options = {"recursiveFileLookup": "true", "__globPaths__": "false"}  # the second: a name with brackets is a name
     return state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))
+
+
+def _is_pattern(source: TableSource) -> bool:
+    return not source.in_catalog and _GLOB.search(source.name) is not None and source.options.get("__globPaths__") != "false"
 
 
 def root_of(spark: SparkSession, jvm: Jvm, source: TableSource, snapshot: Snapshot | None) -> str:
@@ -309,5 +314,10 @@ def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:
     if scan.description["format"] not in SUPPORTED_FORMATS:
         raise DataSkipError(f"format {scan.description['format']!r} is not supported; these are: {', '.join(SUPPORTED_FORMATS)}")
     root = roots.pop()
-    whole = _folder(spark, jvm, root, is_recursive(source)).scan if _choosing(source) else None
+    if _is_pattern(source) and jvm.is_of_stream(root):
+        folder = unquote(root)
+        raise DataSkipError(
+            f"{source.name!r} is a pattern, by which the log of the stream that wrote {folder} is not heeded; name the folder"
+        )
+    whole = _folder(spark, jvm, root).scan if _choosing(scan.description["options"]) else None  # a table of the catalog has its own
     return TableState(frame, root, scan, whole)

@@ -89,6 +89,11 @@ public final class Shim {
     return ofIceberg ? "Iceberg" : null;
   }
 
+  /** As of Contracts. */
+  public boolean isOfStream(org.apache.spark.sql.classic.SparkSession session, String root) {
+    return Contracts.isOfStream(SnapshotTable.path(root), session);
+  }
+
   private static boolean ofIceberg(FileSystem files, Path root) throws java.io.IOException {
     FileStatus[] found = files.globStatus(new Path(new Path(root, "metadata"), "*.metadata.json"));
     return found != null && found.length > 0;

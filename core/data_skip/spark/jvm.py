@@ -120,6 +120,10 @@ class Jvm:
             return None
         return None if found is None else str(found)
 
+    def is_of_stream(self, root: str) -> bool:
+        """Whether a stream wrote the folder at a root: then its log says which files are there, to those who name the folder."""
+        return bool(self._shim.isOfStream(self._session, root))
+
     def format_name(self, file_format: Any) -> str:
         """What a FileFormat of the JVM is called in descriptions of scans: "parquet", or the class of one that Spark does not bring."""
         return str(self._shim.formatName(file_format))

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.deploy.SparkHadoopUtil$;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
@@ -31,6 +32,8 @@ public final class Contracts {
   private static final String PROPERTY = "data_skip.freshness";
   private static final String LISTING = "listing";
   private static final String[] CHOOSING = {"pathGlobFilter", "modifiedBefore", "modifiedAfter", "recursiveFileLookup"}; // and those of SnapshotTable
+  private static final String STREAMS_LOG = "_spark_metadata"; // FileStreamSink.metadataDir
+  private static final String BESIDE_A_LOG = "a stream wrote the folder, whose log is not heeded where the path is a pattern";
   private static final int KEPT = 16;
 
   private final BiFunction python;
@@ -180,7 +183,25 @@ public final class Contracts {
     int paths = location.rootPaths().size();
     if (catalog == null && paths != 1) throw new IllegalStateException("it stands for " + paths + " paths, and an index is of one folder");
     Path root = catalog == null ? (Path) location.rootPaths().head() : new Path(catalog.location());
-    return Plans.uri(Description.qualified(root, (SparkSession) relation.sparkSession())).replaceAll("/+$", "");
+    SparkSession session = (SparkSession) relation.sparkSession();
+    if (catalog == null && !isNamed(relation) && isOfStream(root, session)) throw new IllegalStateException(BESIDE_A_LOG);
+    return Plans.uri(Description.qualified(root, session)).replaceAll("/+$", "");
+  }
+
+  /** Whether one path is named, and no pattern is: of one Spark looks whether a stream wrote it (DataSource.resolveRelation). */
+  private static boolean isNamed(HadoopFsRelation relation) {
+    scala.Option path = relation.options().get("path");
+    return path.isDefined() && !SparkHadoopUtil$.MODULE$.get().isGlobPath(new Path((String) path.get()));
+  }
+
+  /** Whether a stream wrote a folder: then its log says which files are there, to those who name the folder. */
+  public static boolean isOfStream(Path root, SparkSession session) {
+    try {
+      Path[] log = new Path[] {new Path(root, STREAMS_LOG)};
+      return FilesNow.exist(root.getFileSystem(session.sessionState().newHadoopConf()), log)[0];
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
   }
 
   private static void refuseElsewhere(FileIndex location, SnapshotTable table) {
