@@ -11,6 +11,9 @@ import org.apache.spark.sql.catalyst.expressions.RegExpExtractBase;
 import org.apache.spark.sql.catalyst.expressions.RegExpReplace;
 import org.apache.spark.sql.catalyst.expressions.StringSplit;
 import org.apache.spark.sql.catalyst.expressions.StringToMap;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.catalyst.expressions.url.ParseUrlEvaluator;
+import org.apache.spark.sql.types.ObjectType;
 
 /**
  * How long a text may be for Java to match it by a pattern in a second or so, however often it goes back: LIKE '%a%a%a%a%a%a%a%a%a%x' takes
@@ -25,8 +28,20 @@ public final class Backtracking {
 
   private Backtracking() {}
 
-  /** How many letters the first operand of a function of patterns may have; ANY for other functions. */
+  /** Which operand of a function of patterns is the text. */
+  public static int placeOfText(Expression expression) {
+    return isParseUrl(expression) ? 1 : 0;
+  }
+
+  private static boolean isParseUrl(Expression expression) {
+    if (!(expression instanceof Invoke)) return false;
+    Expression target = ((Invoke) expression).targetObject();
+    return target.dataType() instanceof ObjectType && ((ObjectType) target.dataType()).cls() == ParseUrlEvaluator.class;
+  }
+
+  /** How many letters the text of a function of patterns may have; ANY for other functions. */
   public static int longest(Expression expression) {
+    if (isParseUrl(expression)) return expression.children().length() > 3 ? longest(expression, 3, (char) 0) : ANY; // the key is a pattern
     if (expression instanceof Like) return longest(expression, 1, ((Like) expression).escapeChar());
     if (expression instanceof RLike || expression instanceof RegExpReplace || expression instanceof RegExpExtractBase) return longest(expression, 1, (char) 0);
     if (expression instanceof StringSplit) return longest(expression, 1, (char) 0);
