@@ -116,6 +116,20 @@ def test_what_java_looks_at_is_bounded(lake: Lake) -> None:
     of_regex()
 
 
+def test_letters_that_look_like_the_end_of_a_group(lake: Lake) -> None:
+    matcher = Matcher(lake)
+    for letters in ("[])a]", "[^])b]", "[[b])a]", r"[\][b])a]", r"[a&&[^b])]", r"[\c])a]", r"\c)a", r"(?<n>a)(?:a|\Q)\Ea)"):
+        pattern = rf"({letters}a*)*\1x"
+        assert matcher.of_regex(pattern, 1e8) <= 12, pattern
+
+
+def test_a_group_that_is_named_and_a_start_that_may_be_left_out(lake: Lake) -> None:
+    matcher = Matcher(lake)
+    for pattern in (r"(?<n>a*)\k<n>\k<n>\k<n>x", "^?a*x", "^*a*x"):
+        longest = matcher.of_regex(pattern, 1e6)
+        assert longest < 10_000 and matcher.looked_at(pattern, "a" * longest, False) < 4e6, pattern
+
+
 def test_long_texts_are_matched_by_what_does_not_go_back(lake: Lake) -> None:
     matcher = Matcher(lake)
     for pattern, least in {

@@ -83,6 +83,14 @@ def test_a_text_that_is_too_long_for_a_pattern_to_go_back(lake: Lake) -> None:
     lake.check("n < 9 AND try_to_number(regexp_replace(s, '(a+)+x', '1'), '9') = 1", {"short"})
 
 
+def test_a_key_of_a_url_is_a_pattern(lake: Lake) -> None:
+    for name, key in {"short": "aaac", "other": "b", "long": "a" * 40 + "c"}.items():
+        lake.file(name, {"s": [f"http://host/path?{key}=1"], "n": [len(key)]})
+    lake.index(ValueList("s"), ValueList("n"))
+    lake.check(r"n < 9 AND parse_url(s, 'QUERY', '(a*)*x\\2') IS NULL", {"short", "other"})
+    lake.check("parse_url(s, 'QUERY', 'a{3}c') = '1'", {"short"})
+
+
 def test_what_one_value_takes_is_not_waited_for(lake: Lake) -> None:
     """Each two of 20,000 letters are compared. A query that never looks at such a value does not wait."""
     for name, text in {"short": "cba", "other": "b", "long": "a" * 20_000}.items():

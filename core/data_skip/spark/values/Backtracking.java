@@ -11,6 +11,9 @@ import org.apache.spark.sql.catalyst.expressions.RegExpExtractBase;
 import org.apache.spark.sql.catalyst.expressions.RegExpReplace;
 import org.apache.spark.sql.catalyst.expressions.StringSplit;
 import org.apache.spark.sql.catalyst.expressions.StringToMap;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.catalyst.expressions.url.ParseUrlEvaluator;
+import org.apache.spark.sql.types.ObjectType;
 
 /**
  * How long a text may be for Java to match it by a pattern in a second or so, however often it goes back: LIKE '%a%a%a%a%a%a%a%a%a%x' takes
@@ -20,12 +23,25 @@ import org.apache.spark.sql.catalyst.expressions.StringToMap;
 public final class Backtracking {
   private static final double MOST = 1e8; // ways
   private static final int ANY = Integer.MAX_VALUE;
-  private static final int OF_UNKNOWN = 12; // letters, by a pattern of a row, or one that is not read here
+  private static final int OF_UNKNOWN = 12; // letters, by a pattern of a row
+  private static final String NOT_READ = "(?s).*(\\\\[Qc]|\\(\\?[a-zA-Z-]*x).*"; // what is quoted, a name, or a comment
 
   private Backtracking() {}
 
-  /** How many letters the first operand of a function of patterns may have; ANY for other functions. */
+  /** Which operand of a function of patterns is the text. */
+  public static int placeOfText(Expression expression) {
+    return isParseUrl(expression) ? 1 : 0;
+  }
+
+  private static boolean isParseUrl(Expression expression) {
+    if (!(expression instanceof Invoke)) return false;
+    Expression target = ((Invoke) expression).targetObject();
+    return target.dataType() instanceof ObjectType && ((ObjectType) target.dataType()).cls() == ParseUrlEvaluator.class;
+  }
+
+  /** How many letters the text of a function of patterns may have; ANY for other functions. */
   public static int longest(Expression expression) {
+    if (isParseUrl(expression)) return expression.children().length() > 3 ? longest(expression, 3, (char) 0) : ANY; // the key is a pattern
     if (expression instanceof Like) return longest(expression, 1, ((Like) expression).escapeChar());
     if (expression instanceof RLike || expression instanceof RegExpReplace || expression instanceof RegExpExtractBase) return longest(expression, 1, (char) 0);
     if (expression instanceof StringSplit) return longest(expression, 1, (char) 0);
@@ -57,12 +73,13 @@ public final class Backtracking {
 
   /** By a regular expression, if so many ways are tried at most. */
   public static int ofRegex(String pattern, double most) {
-    if (pattern.indexOf("\\Q") >= 0 || pattern.matches("(?s).*\\(\\?[a-zA-Z-]*x.*")) return OF_UNKNOWN; // letters that mean nothing
     Choices all = new Choices();
-    boolean known = read(pattern, all);
     double ways = most / Math.max(1, pattern.length());
-    if (!known) return (int) (Math.log(Math.max(1, ways)) / Math.log(2 + all.count));
-    boolean begins = pattern.startsWith("^") && pattern.indexOf('|') < 0; // else it may begin anywhere
+    if (!read(pattern, all) || pattern.matches(NOT_READ)) {
+      int count = pattern.replaceAll("[^|*+?{]", "").length(); // of quantifiers and bars, at most
+      return (int) (Math.log(Math.max(1, ways)) / Math.log(2 + count));
+    }
+    boolean begins = pattern.matches("(?s)\\^[^*+?{|][^|]*"); // else it may begin anywhere
     return root(ways / Math.exp(all.forks), all.repeated + (begins ? 0 : 1), 1);
   }
 
@@ -76,7 +93,6 @@ public final class Backtracking {
     private double repeated; // without end
     private double forks; // the logarithm of how many ways there are besides
     private int bars;
-    private int count; // of a whole pattern: quantifiers and bars
 
     private void add(Choices inner, double times) {
       repeated += inner.repeated * times;
@@ -88,7 +104,7 @@ public final class Backtracking {
     }
   }
 
-  /** Adds what a pattern leaves open; false where something that is open is repeated. */
+  /** Adds what a pattern leaves open; false where something that is open is repeated, or where it is not known what a letter means. */
   private static boolean read(String pattern, Choices all) {
     boolean known = true;
     ArrayDeque groups = new ArrayDeque();
@@ -103,7 +119,6 @@ public final class Backtracking {
         boolean endless = times[1] < 0;
         known &= !(endless && before.isOpen());
         group.add(before, Math.max(0, endless ? 1 : times[1] - 1)); // once it is there already
-        all.count++;
         if (endless) group.repeated++;
         else group.forks += Math.log(1 + times[1] - times[0]);
         continue;
@@ -111,18 +126,19 @@ public final class Backtracking {
       before = new Choices();
       if (letter == '\\') {
         char escaped = i < pattern.length() ? pattern.charAt(i++) : letter;
-        if (escaped >= '1' && escaped <= '9') group.repeated++; // what a group has found
+        if (escaped == 'k' || (escaped >= '1' && escaped <= '9')) group.repeated++; // what a group has found
         boolean named = "pPxN".indexOf(escaped) >= 0 && pattern.startsWith("{", i);
         if (named && pattern.indexOf('}', i) > 0) i = pattern.indexOf('}', i) + 1;
       } else if (letter == '[') {
-        i = endOfClass(pattern, i);
+        int end = endOfClass(pattern, i);
+        known &= end > 0;
+        i = Math.max(i, end);
       } else if (letter == '(') {
         groups.push(group);
         group = new Choices();
         if (pattern.startsWith("?", i)) i++;
       } else if (letter == '|') {
         group.bars++;
-        all.count++;
       } else if (letter == ')' && !groups.isEmpty()) {
         before = group;
         group = (Choices) groups.pop();
@@ -138,11 +154,12 @@ public final class Backtracking {
     return known;
   }
 
-  /** Behind a class of letters; a bracket in it is its end, so that the rest counts as what it is not. */
+  /** Behind a class of letters; 0 where its first bracket is not its end, so that one of a group may be a letter of it. */
   private static int endOfClass(String pattern, int start) {
     int i = start;
-    while (i < pattern.length() && pattern.charAt(i) != ']') i += pattern.charAt(i) == '\\' ? 2 : 1;
-    return i + 1;
+    while (i < pattern.length() && "[]".indexOf(pattern.charAt(i)) < 0) i += pattern.charAt(i) == '\\' ? 2 : 1;
+    boolean isEmpty = i == start || (i == start + 1 && pattern.charAt(start) == '^');
+    return isEmpty || i >= pattern.length() || pattern.charAt(i) == '[' ? 0 : i + 1;
   }
 
   /** Of a quantifier how often it repeats, at least and at most (-1: without end), and where it ends; null where none begins. */

@@ -89,7 +89,9 @@ public final class Bounded {
   /** As `raising`, by the length of a text that is matched by a pattern. */
   private static Expression timely(Expression expression) {
     int longest = Backtracking.longest(expression);
-    return longest == Integer.MAX_VALUE ? expression : with(expression, 0, new Length((Expression) expression.children().head()), 0, longest);
+    if (longest == Integer.MAX_VALUE) return expression;
+    int place = Backtracking.placeOfText(expression);
+    return with(expression, place, new Length((Expression) expression.children().apply(place)), 0, longest);
   }
 
   /** As `raising`, by its own operands; `most`: of what is no constant. */
