@@ -91,6 +91,14 @@ def test_a_key_of_a_url_is_a_pattern(lake: Lake) -> None:
     lake.check("parse_url(s, 'QUERY', 'a{3}c') = '1'", {"short"})
 
 
+def test_a_pattern_of_a_row_may_be_any(lake: Lake) -> None:
+    for name, pattern in {"short": "a+", "other": "b", "long": f"({'|'.join('a' * 14)})*(b)?\\2x"}.items():
+        lake.file(name, {"p": [pattern], "n": [len(pattern)]})
+    lake.index(ValueList("p"), ValueList("n"))
+    for matches in ("'aaaaaaaaaaaa' RLIKE p", "regexp_replace('aaaaaaaaaaaa', p, '') = ''"):
+        lake.check(f"n < 9 AND {matches}", {"short", "other"})
+
+
 def test_what_one_value_takes_is_not_waited_for(lake: Lake) -> None:
     """Each two of 20,000 letters are compared. A query that never looks at such a value does not wait."""
     for name, text in {"short": "cba", "other": "b", "long": "a" * 20_000}.items():

@@ -23,7 +23,7 @@ import org.apache.spark.sql.types.ObjectType;
 public final class Backtracking {
   private static final double MOST = 1e8; // ways
   private static final int ANY = Integer.MAX_VALUE;
-  private static final int OF_UNKNOWN = 12; // letters, by a pattern of a row
+  private static final int NONE = 0; // letters, by a pattern of a row: it may be any
   private static final String NOT_READ = "(?s).*(\\\\[Qc]|\\(\\?[a-zA-Z-]*x).*"; // what is quoted, a name, or a comment
 
   private Backtracking() {}
@@ -56,7 +56,7 @@ public final class Backtracking {
 
   private static int longest(Expression expression, int place, char escape) {
     Expression pattern = (Expression) expression.children().apply(place);
-    if (!pattern.foldable()) return OF_UNKNOWN;
+    if (!pattern.foldable()) return NONE;
     Object text = pattern.eval(null);
     return text == null ? ANY : escape == 0 ? ofRegex(text.toString(), MOST) : ofLike(text.toString(), escape, MOST);
   }

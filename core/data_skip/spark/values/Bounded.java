@@ -91,7 +91,7 @@ public final class Bounded {
     int longest = Backtracking.longest(expression);
     if (longest == Integer.MAX_VALUE) return expression;
     int place = Backtracking.placeOfText(expression);
-    return with(expression, place, new Length((Expression) expression.children().apply(place)), 0, longest);
+    return raisingBeyond(expression, place, number(new Length((Expression) expression.children().apply(place))), 0, longest);
   }
 
   /** As `raising`, by its own operands; `most`: of what is no constant. */
@@ -131,7 +131,13 @@ public final class Bounded {
   private static Expression with(Expression expression, int place, Expression size, double least, double most) {
     Expression operand = (Expression) expression.children().apply(place);
     Expression number = number(size == null ? operand : size);
-    if (number.foldable() && operand.foldable() && isWithin(number.eval(null), Math.min(least, -MOST), Math.max(most, MOST))) return expression;
+    boolean constant = number.foldable() && operand.foldable(); // which the query evaluates by itself
+    if (constant && isWithin(number.eval(null), Math.min(least, -MOST), Math.max(most, MOST))) return expression;
+    return raisingBeyond(expression, place, number, least, most);
+  }
+
+  private static Expression raisingBeyond(Expression expression, int place, Expression number, double least, double most) {
+    Expression operand = (Expression) expression.children().apply(place);
     Expression beyond = new Or(new LessThan(number, literal(least)), new GreaterThan(number, literal(most)));
     Expression text = new Literal(UTF8String.fromString("too large"), DataTypes.StringType);
     Expression none = Cast$.MODULE$.apply(text, DataTypes.IntegerType, scala.Option.apply("UTC"), true); // which it is not
