@@ -53,6 +53,16 @@ public final class Decisions {
     return said != null && said.startsWith(RUN) ? said.substring(RUN.length()).split("\n", -1) : null;
   }
 
+  /** The clause of a scan, for people. */
+  public Object explained(AskedScan scan) {
+    String number = Kept.keep(scan);
+    try {
+      return python.apply("explain\n" + number + "\n" + scan.told().ofScan() + "\n" + scan.description(), null);
+    } finally {
+      Kept.forget(number);
+    }
+  }
+
   private String byCalls(Listing listing, String told, AskedScan scan) {
     return decision(asked(listing, scan.which(true) + "\n" + told));
   }

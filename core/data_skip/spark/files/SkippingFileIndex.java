@@ -2,7 +2,6 @@ package data_skip;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.BiFunction;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
@@ -18,17 +17,15 @@ import org.apache.spark.unsafe.Platform;
 public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper {
   private final AskedScan scan;
   private final FileIndex wrapped;
-  private final BiFunction python;
   private final Decisions decisions;
   private final SameFiles same; // as those that other scans of the query read; null: it matters to none
   private volatile String[] lastExplained; // the running query that asked last, and what it was told
   private volatile Object[] lastListed; // by which filters it was listed last, and what was given
 
   /** same: other scans of the query have to read the same files, as far as the same is known of them; null: none has to. */
-  public SkippingFileIndex(AskedScan scan, BiFunction python, Decisions decisions, SameFiles same) {
+  public SkippingFileIndex(AskedScan scan, Decisions decisions, SameFiles same) {
     this.scan = scan;
     this.wrapped = scan.location();
-    this.python = python;
     this.decisions = decisions;
     this.same = same;
   }
@@ -156,21 +153,12 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     if (!execution.isEmpty() && last != null && execution.equals(last[0])) return last[1];
     try {
       String files = wrapped instanceof SnapshotFileIndex ? wrapped + "; " : scan.whyListed() == null ? "" : scan.whyListed() + "; ";
-      last = new String[] {execution, files + "skipping: " + explained()};
+      last = new String[] {execution, files + "skipping: " + decisions.explained(scan)};
     } catch (Throwable unknown) {
       return "skipping: unknown";
     }
     lastExplained = last;
     return last[1];
-  }
-
-  private Object explained() {
-    String number = Kept.keep(scan);
-    try {
-      return python.apply("explain\n" + number + "\n" + scan.told().ofScan() + "\n" + scan.description(), null);
-    } finally {
-      Kept.forget(number);
-    }
   }
 
   /** Two scans may share one result when they list the same files, and the same is known of their rows. */

@@ -151,7 +151,7 @@ public final class OrderOfRows {
     plan.foreachWithSubqueries(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object node) {
-            found[0] |= goesByOrder((LogicalPlan) node);
+            found[0] = found[0] || goesByOrder((LogicalPlan) node);
             return null;
           }
         });

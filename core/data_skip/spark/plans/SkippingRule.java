@@ -129,7 +129,7 @@ public final class SkippingRule extends Rule {
             asked.description(); // by the settings in force now
             Decisions decisions = new Decisions(python, known == null ? null : known.version(), answers);
             SameFiles others = ordered[0].contains(scan) ? same : null;
-            return Relations.withLocation(scan, new SkippingFileIndex(asked, python, decisions, others));
+            return Relations.withLocation(scan, new SkippingFileIndex(asked, decisions, others));
           }
           left.add(number, scan, known != null);
           return scan;

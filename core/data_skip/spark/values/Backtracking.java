@@ -1,8 +1,6 @@
 package data_skip;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Like;
 import org.apache.spark.sql.catalyst.expressions.MultiLikeBase;
@@ -43,8 +41,8 @@ public final class Backtracking {
   public static int longest(Expression expression) {
     if (isParseUrl(expression)) return expression.children().length() > 3 ? longest(expression, 3, (char) 0) : ANY; // the key is a pattern
     if (expression instanceof Like) return longest(expression, 1, ((Like) expression).escapeChar());
-    if (expression instanceof RLike || expression instanceof RegExpReplace || expression instanceof RegExpExtractBase) return longest(expression, 1, (char) 0);
-    if (expression instanceof StringSplit) return longest(expression, 1, (char) 0);
+    boolean matches = expression instanceof RLike || expression instanceof RegExpReplace || expression instanceof RegExpExtractBase;
+    if (matches || expression instanceof StringSplit) return longest(expression, 1, (char) 0);
     if (expression instanceof StringToMap) return Math.min(longest(expression, 1, (char) 0), longest(expression, 2, (char) 0));
     int longest = ANY;
     if (expression instanceof MultiLikeBase) {
@@ -171,24 +169,14 @@ public final class Backtracking {
     if (letter == '{') {
       end = pattern.indexOf('}', start) + 1;
       if (end == 0) return new int[] {0, -1, pattern.length()};
-      List bounds = bounds(pattern.substring(start + 1, end - 1));
-      if (bounds == null) return new int[] {0, -1, end};
-      least = ((Integer) bounds.get(0)).intValue();
-      most = ((Integer) bounds.get(1)).intValue();
+      String[] bounds = pattern.substring(start + 1, end - 1).split(",", -1);
+      for (int i = 0; i < bounds.length; i++) if (bounds.length > 2 || !bounds[i].matches("[0-9]{1,4}")) return new int[] {0, -1, end};
+      least = Integer.parseInt(bounds[0]);
+      most = Integer.parseInt(bounds[bounds.length - 1]);
     } else if (letter != '*' && letter != '+' && letter != '?') {
       return null;
     }
     if (end < pattern.length() && (pattern.charAt(end) == '?' || pattern.charAt(end) == '+')) end++; // as few as possible, or no way back
     return new int[] {least, most, end};
-  }
-
-  /** Of `2,3`; null for another text, or without end. */
-  private static List bounds(String text) {
-    if (!text.matches("[0-9]{1,4}(,[0-9]{1,4})?")) return null;
-    int comma = text.indexOf(',');
-    List bounds = new ArrayList();
-    bounds.add(Integer.valueOf(comma < 0 ? text : text.substring(0, comma)));
-    bounds.add(Integer.valueOf(text.substring(comma + 1)));
-    return bounds;
   }
 }
