@@ -54,6 +54,9 @@ def test_an_extractor_of_a_user_is_a_function_and_an_index(lake: Lake, spark: Sp
     lake.check("vendor(agent) IN ('wget', 'Iceweasel')", read=["curl.parquet"])
     lake.check("vendor(agent) LIKE 'C%'", read=["curl.parquet"])  # TRAPS K11: 'Curl' is not 'curl'
     lake.check("vendor(agent) LIKE '%z%' AND length(agent) > 3", read=["mozilla.parquet"])
+    lake.check("vendor(agent) LIKE 'M%z%a'", read=["mozilla.parquet"])
+    lake.check("vendor(agent) RLIKE '^[cw].*t$'", read=["curl.parquet"])
+    lake.check("regexp_replace(vendor(agent), '[a-z]', '') = 'M'", read=["mozilla.parquet"])
     lake.check("vendor(agent) <> 'Mozilla'", read=["curl.parquet"])
     lake.check("NOT vendor(agent) IN ('curl', 'wget', 'Curl')", read=["mozilla.parquet"])
     lake.check("vendor(agent) IS NULL", read=["mozilla.parquet", "none.parquet"])

@@ -135,9 +135,8 @@ public final class Evaluator {
   }
 
   private byte[] truths(String place, String targets, byte[] arrowStream) throws Exception {
-    if (PythonBatches.in(node(place))) return truths(byWorkers(place, targets, arrowStream));
     Expression expression = bind(place, targets);
-    if (expression == null) return null;
+    if (expression == null) return PythonBatches.in(node(place)) ? truths(byWorkers(place, targets, arrowStream)) : null;
     final Repeated bound = new Repeated(expression);
     return answers(expression, types(targets), arrowStream, new Answer() {
       public byte of(InternalRow row) {
@@ -259,13 +258,11 @@ public final class Evaluator {
    * it is to be asked again, once PythonWorkers have run.
    */
   public String value(String place, String targets, byte[] arrowStream) throws Exception {
-    if (PythonBatches.in(node(place))) {
-      List values = byWorkers(place, targets, arrowStream);
-      Object value = values == null ? null : values.get(0);
-      return value == PythonWorkers.ASKED ? "ask" : value == null || value == PythonWorkers.UNKNOWN ? null : value.toString();
-    }
-    List values = texts(place, targets, arrowStream);
-    return values == null ? null : (String) values.get(0);
+    List texts = texts(place, targets, arrowStream);
+    if (texts != null) return (String) texts.get(0);
+    List values = PythonBatches.in(node(place)) ? byWorkers(place, targets, arrowStream) : null;
+    Object value = values == null ? null : values.get(0);
+    return value == PythonWorkers.ASKED ? "ask" : value == null || value == PythonWorkers.UNKNOWN ? null : value.toString();
   }
 
   /** As `value`, for all rows of an Arrow stream, as a JSON array; null where the node cannot be evaluated here. */
