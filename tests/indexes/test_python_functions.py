@@ -81,6 +81,8 @@ def test_functions_of_every_kind(towns: Lake, kind: str) -> None:
     norway, peru, rome = "norway.parquet", "peru.parquet", "rome.parquet"
     cases = {
         "backwards(city) LIKE '%C'": {peru},
+        "backwards(city) RLIKE '^o.*C$'": {peru},
+        "length(repeat(backwards(city), length(backwards(city)))) = 36": {norway},
         "length(backwards(city)) > 5": {norway},
         "NOT (backwards(city) IN ('emoR', 'amiL', 'ocsuC'))": {norway},
         "backwards(city) = 'nope' OR day = 1": {norway, peru, rome},

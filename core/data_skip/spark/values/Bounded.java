@@ -60,7 +60,7 @@ public final class Bounded {
   }
 
   /** Whether a part of an expression may be too large, and no number in it tells; `caught`: nor would an error. */
-  public static boolean hidden(Expression expression, boolean caught) {
+  private static boolean hidden(Expression expression, boolean caught) {
     if (expression instanceof Sequence && sizeOf((Sequence) expression) == null) return true;
     if (expression instanceof FormatString && !((Expression) expression.children().head()).foldable()) return true; // '%2000000000d'
     if (expression instanceof ArrayAggregate && !isOfOneSize(((ArrayAggregate) expression).merge().dataType())) return true; // concat(sum, sum)

@@ -179,8 +179,8 @@ public final class Evaluator {
       Expression expression = Unshared.of(replace(node(place), replaced));
       scala.collection.Iterator references = expression.references().iterator();
       while (references.hasNext()) if (!attributes.contains(references.next())) return null;
-      if (Undated.hidden(expression, true) || Bounded.hidden(expression, true)) return null;
-      if (!Determinism.holds(expression) || !evaluable(expression, new ArrayList()) || !workers.tell(key, expression, attributes)) return null;
+      Expression small = Undated.hidden(expression, true) ? null : Bounded.raising(expression);
+      if (small == null || !Determinism.holds(small) || !evaluable(small, new ArrayList()) || !workers.tell(key, small, attributes)) return null;
     }
     final List rows = new ArrayList();
     answers(node(place), types(targets), arrowStream, new Answer() {
