@@ -293,7 +293,7 @@ def root_of(spark: SparkSession, jvm: Jvm, source: TableSource, snapshot: Snapsh
     snapshot: of the index at the path of the source. Where there is one, that path is a table's root, and its files are not listed.
     """
     told = snapshot is not None and snapshot.definitions and (source.format or "").lower() in SUPPORTED_FORMATS
-    if told and not source.in_catalog and not _GLOB.search(source.name):
+    if told and not source.in_catalog and not _is_pattern(source):
         return qualified(jvm, source.name)
     known = source.in_catalog or source.schema is not None
     return state_of(spark, jvm, source if known else replace(source, schema=_ANY)).root
