@@ -164,6 +164,14 @@ def _names(field: pa.Field) -> Iterator[str]:
 
 def has_null(chunks: Iterable[pq.ColumnChunkMetaData]) -> bool | None:
     """Whether a column holds a NULL, by the statistics of its chunks; None where they do not say."""
-    found = [c.statistics for c in chunks]
-    counts = [s.null_count if s is not None and s.has_null_count else None for s in found]
+    counts = [null_count(chunk) for chunk in chunks]
     return None if None in counts else any(counts)
+
+
+def null_count(chunk: pq.ColumnChunkMetaData) -> int | None:
+    """How many NULLs a chunk holds, by its statistics; None where they do not say, or what cannot be: parquet-mr counts -1 where it appends
+    a file that does not say. Of bytes of one length they are not asked: pyarrow ends the process where a bound is shorter."""
+    statistics = None if chunk.physical_type == _BYTES else chunk.statistics
+    if statistics is None or not statistics.has_null_count or not 0 <= statistics.null_count <= chunk.num_values:
+        return None
+    return int(statistics.null_count)
