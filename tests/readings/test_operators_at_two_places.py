@@ -17,6 +17,10 @@ FIRST = "SELECT id FROM chosen WHERE abs(k) = 4 LIMIT 1"
 NUMBERED = "SELECT id, monotonically_increasing_id() AS n FROM chosen WHERE k = 4"
 PARTS = "SELECT count(*) FROM (SELECT explode(array(_metadata)) AS m FROM parquet.`{}` WHERE k = 4) WHERE m.file_block_start = 0"
 
+# What is not deterministic Spark runs once for all that ask for it.
+NAMED = "WITH c AS (SELECT *, input_file_name() AS f, _metadata AS m FROM parquet.`{}` WHERE k = 4)"
+NESTED = NAMED + ", e AS (SELECT *, input_file_name() AS g FROM c)"
+
 
 def test_the_rows_outside_of_a_sub_query_stand_in_it_as_well(chosen: Lake) -> None:
     """Spark joins them with a copy of themselves, whose objects are the same (DecorrelateInnerQuery): a row was lost."""
@@ -43,6 +47,37 @@ def test_the_parts_of_files_in_all_of_the_metadata(chosen: Lake) -> None:
         assert chosen.query(PARTS.format(chosen.folder)).scans[0].files_read == 7
         names = chosen.query(f"SELECT k, _metadata.file_name FROM (SELECT *, _metadata FROM parquet.`{chosen.folder}`) WHERE k = 4")
         assert names.scans[0].files_read == 2
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("SELECT id FROM c TABLESAMPLE (50 PERCENT) REPEATABLE (3) UNION ALL SELECT id FROM c WHERE id < 40010", 7),
+        ("SELECT id, m.file_block_start FROM c UNION ALL SELECT id, 0 FROM c WHERE id < 40010", 7),
+        ("SELECT id FROM c UNION ALL SELECT id FROM c WHERE id < 40010", 2),
+    ],
+)
+@pytest.mark.parametrize("named", [NAMED, NESTED])
+def test_what_stands_in_a_shared_with_is_below_all_that_ask_for_it(chosen: Lake, named: str, sql: str, read: int) -> None:
+    """A sample had other rows: files were skipped for it, since no scan stood below it."""
+    with settings_of(chosen.spark, OTHERS_FIRST):
+        report = chosen.query(f"{named.format(chosen.folder)} {sql if named == NAMED else sql.replace('FROM c', 'FROM e')}")
+        assert report.scans and all(scan.files_read == read for scan in report.scans)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id, _metadata FROM parquet.`{}` WHERE k = 4",
+        "SELECT id, m FROM (SELECT *, _metadata AS m FROM parquet.`{}`) WHERE k = 4 ORDER BY id LIMIT 5000",
+        "SELECT (SELECT _metadata FROM parquet.`{}` WHERE k = 4 AND id = 40000).file_block_length",
+    ],
+)
+def test_all_of_the_metadata_is_shown_with_the_parts_in_it(chosen: Lake, sql: str) -> None:
+    """They were those into which the files that were left are cut."""
+    with settings_of(chosen.spark, OTHERS_FIRST):
+        report = chosen.query(sql.format(chosen.folder))
+        assert report.scans and all(scan.files_read == 7 for scan in report.scans)
 
 
 def test_what_is_only_shown_is_not_compared(chosen: Lake) -> None:

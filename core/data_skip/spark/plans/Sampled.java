@@ -20,11 +20,17 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.MonotonicallyIncreasingID;
 import org.apache.spark.sql.catalyst.expressions.Nondeterministic;
 import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.execution.datasources.WriteFiles;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -32,20 +38,28 @@ import org.apache.spark.sql.types.StructType;
  * cuts files; and those that number rows, or draw for them, as another one does. `monotonically_increasing_id()` and `rand(7)` go by how files
  * are put together. A query that has the same twice, as one that joins on such numbers, or takes those of `rand(7) < 0.5` apart from the others,
  * gives the right rows only where both read the same files; and those of two scans may differ, by the columns that they read and by the time that
- * it takes to find them.
+ * it takes to find them. What stands in a WITH that Spark runs once is below each operator that asks for it.
  */
 public final class Sampled {
   private static final List PARTS = Arrays.asList(new String[] {"file_block_start", "file_block_length"});
 
-  private final Set found = Collections.newSetFromMap(new IdentityHashMap());
+  private static final String SAMPLED = "which rows a sample takes depends on the files that are read: none is skipped";
+  private static final String NUMBERED =
+      "what numbers rows or draws for them, as monotonically_increasing_id() or rand(7), stands twice in this query, and goes by the files that are read";
+  private static final String CUT =
+      "into which parts Spark cuts files depends on the files that are read: none is skipped where a query asks for them";
+
+  private final Map found = new IdentityHashMap(); // operators -> what is told of the scans below
+  private final Map shared = new HashMap(); // by the number of a WITH, its plan
   private final Map first = new HashMap(); // what draws -> the first operator that has it
   private boolean hasCheckpoint;
 
   private Sampled() {}
 
-  /** The operators, by identity. */
-  public static Set of(LogicalPlan plan) {
+  /** The operators, by identity, and of each what is told of the scans below it. */
+  public static Map of(LogicalPlan plan) {
     final Sampled sampled = new Sampled();
+    sampled.addRoot(plan);
     plan.foreachWithSubqueries(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object node) {
@@ -53,20 +67,62 @@ public final class Sampled {
             return null;
           }
         });
-    if (sampled.first.isEmpty()) return sampled.found;
     // A checkpoint may hold what any of them has drawn, and a later query may be given it, as of a cache, beside what it draws by itself.
-    if (sampled.hasCheckpoint || Callers.keepRows()) sampled.found.addAll(sampled.first.values());
+    boolean all = !sampled.first.isEmpty() && (sampled.hasCheckpoint || Callers.keepRows());
+    java.util.Iterator drawing = sampled.first.values().iterator();
+    while (all && drawing.hasNext()) sampled.found.putIfAbsent(drawing.next(), NUMBERED);
+    java.util.Iterator operators = new ArrayList(sampled.found.keySet()).iterator();
+    while (operators.hasNext()) sampled.addShared((LogicalPlan) operators.next());
     return sampled.found;
   }
 
+  /** The rows of a plan, or of a sub-query, are shown, written or compared: all of `_metadata` that is handed on to its root has the parts in it. */
+  private void addRoot(LogicalPlan root) {
+    if (root instanceof Command || root instanceof WriteFiles) {
+      for (int i = 0; i < root.children().size(); i++) addRoot((LogicalPlan) root.children().apply(i));
+    } else {
+      scala.collection.Iterator output = root.output().iterator();
+      while (output.hasNext()) if (isMetadata(output.next())) found.put(root, CUT);
+    }
+  }
+
+  /** Adds what stands in each WITH that an operator asks for. */
+  private void addShared(final LogicalPlan operator) {
+    if (shared.isEmpty()) return;
+    operator.foreach(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object node) {
+            Object plan = node instanceof CTERelationRef ? shared.get(new Long(((CTERelationRef) node).cteId())) : null;
+            if (plan == null || found.containsKey(plan)) return null;
+            found.put(plan, found.get(operator));
+            addShared((LogicalPlan) plan);
+            return null;
+          }
+        });
+  }
+
   private void add(LogicalPlan operator) {
-    if (operator instanceof Sample || asksForParts(operator)) found.add(operator);
+    if (operator instanceof CTERelationDef) shared.put(new Long(((CTERelationDef) operator).id()), operator);
+    if (operator instanceof Sample) found.put(operator, SAMPLED);
+    else if (asksForParts(operator)) found.put(operator, CUT);
     hasCheckpoint |= isCheckpoint(operator);
+    scala.collection.Iterator expressions = operator.expressions().iterator();
+    while (expressions.hasNext()) addRoots((Expression) expressions.next());
     java.util.Iterator each = draws(operator).iterator();
     while (each.hasNext()) {
       Object before = first.putIfAbsent(each.next(), operator);
-      if (before != null) Collections.addAll(found, new Object[] {before, operator});
+      if (before == null) continue;
+      found.putIfAbsent(before, NUMBERED);
+      found.putIfAbsent(operator, NUMBERED);
     }
+  }
+
+  /** The roots of the sub-queries of an expression. */
+  private void addRoots(Expression expression) {
+    if (!expression.containsPattern(TreePattern$.MODULE$.PLAN_EXPRESSION())) return;
+    if (expression instanceof SubqueryExpression) addRoot((LogicalPlan) ((SubqueryExpression) expression).plan());
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) addRoots((Expression) children.next());
   }
 
   /** Whether the rows of a plan were kept by `checkpoint()` or `localCheckpoint()`: nothing tells of what they were made. */
@@ -90,7 +146,7 @@ public final class Sampled {
   }
 
   /** Whether an operator asks into which parts Spark cuts files: also by all of `_metadata`, unless a Project hands that on as it is. */
-  public static boolean asksForParts(LogicalPlan operator) {
+  private static boolean asksForParts(LogicalPlan operator) {
     scala.collection.Iterator expressions = operator.expressions().iterator();
     while (expressions.hasNext()) {
       Expression expression = (Expression) expressions.next();

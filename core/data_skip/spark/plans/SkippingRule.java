@@ -15,7 +15,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Subquery;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -40,11 +39,6 @@ public final class SkippingRule extends Rule {
       "Python functions are given one argument, and one without a version (data_skip.versioned) may change it in place: of none is known what it gives";
   private static final String MISTAKEN =
       "Spark may take expressions of this query for each other that are not the same, as sums of fractions in another order: which it runs is not known";
-  private static final String SAMPLED = "which rows a sample takes depends on the files that are read: none is skipped";
-  private static final String NUMBERED =
-      "what numbers rows or draws for them, as monotonically_increasing_id() or rand(7), stands twice in this query, and goes by the files that are read";
-
-  private static final String PARTS = "into which parts Spark cuts files depends on the files that are read: none is skipped where a query asks for them";
   private static final String ORDERED =
       "this query compares what goes by the order of rows, as a sum of fractions, first(x), row_number() or a LIMIT, with the same of this table:"
           + " of each of its scans is used what all of them ask";
@@ -106,7 +100,7 @@ public final class SkippingRule extends Rule {
         left.keepPlan();
         return bare;
       }
-      Set sampled = Sampled.of(bare);
+      Map sampled = Sampled.of(bare);
       tellSampled(sampled, why);
       final Set[] ordered = OrderOfRows.of(bare);
       final SameFiles same = new SameFiles();
@@ -115,7 +109,7 @@ public final class SkippingRule extends Rule {
       for (int i = 0; mistaken && i < scans.size(); i++) why.putIfAbsent(((LogicalRelation) scans.get(i)).relation(), MISTAKEN);
       left.onlySome();
       final SideTime time = new SideTime();
-      LogicalPlan rewritten = Descent.rewritten(bare, mistaken, sampled, ordered, new BiFunction() {
+      LogicalPlan rewritten = Descent.rewritten(bare, mistaken, sampled.keySet(), ordered, new BiFunction() {
         private int number = -1;
 
         public Object apply(Object node, Object place) {
@@ -163,12 +157,11 @@ public final class SkippingRule extends Rule {
   }
 
   /** Tells of scans below a sample, or what gives rows as one does: see Descent. */
-  private static void tellSampled(Set sampled, Map why) {
-    java.util.Iterator each = sampled.iterator();
+  private static void tellSampled(Map sampled, Map why) {
+    java.util.Iterator each = sampled.entrySet().iterator();
     while (each.hasNext()) {
-      LogicalPlan operator = (LogicalPlan) each.next();
-      String told = operator instanceof Sample ? SAMPLED : Sampled.asksForParts(operator) ? PARTS : NUMBERED;
-      tellBelow(operator, told, why);
+      Map.Entry operator = (Map.Entry) each.next();
+      tellBelow((LogicalPlan) operator.getKey(), (String) operator.getValue(), why);
     }
   }
 
@@ -355,7 +348,7 @@ public final class SkippingRule extends Rule {
       final List result = new ArrayList();
       SQLConf$.MODULE$.withExistingConf(asking.sessionState().conf(), new scala.runtime.AbstractFunction0() {
         public Object apply() {
-          return Descent.rewritten(kept, isMistaken(kept), Sampled.of(kept), OrderOfRows.of(kept), new BiFunction() {
+          return Descent.rewritten(kept, isMistaken(kept), Sampled.of(kept).keySet(), OrderOfRows.of(kept), new BiFunction() {
             private int number = -1;
 
             public Object apply(Object scan, Object place) {
