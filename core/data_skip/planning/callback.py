@@ -105,7 +105,9 @@ class Callback:
             return f"{gone()}\n{said}"  # where there is nothing to be said, nobody hears of what is gone
         except StoreError as error:
             return str(error) if what == "explain" else None
-        except Exception as error:
+        except KeyboardInterrupt:  # of the thread that has asked for the query
+            raise
+        except BaseException as error:  # as a panic of a plugin's Rust, by which this thread would end, and the query wait for ever
             if what in ("snapshot", "follow"):
                 why = f"{type(error).__name__}: {first_line(error)}"
                 return f"\n{why}" if what == "snapshot" else why

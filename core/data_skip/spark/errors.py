@@ -16,7 +16,7 @@ _OF_A_TASK = "Traceback (most recent call last):"  # of an RDD
 _OF_WORKERS = ("ModuleNotFoundError", "PYTHON_VERSION_MISMATCH", "OtherCode")
 
 
-def first_line(error: Exception | str) -> str:
+def first_line(error: BaseException | str) -> str:
     """The message of a Spark error without its stack; of what was raised in a Python worker, the line below that stack."""
     lines = _text(error).strip().split("\n")
     if lines[0].endswith(_OF_A_TASK):
@@ -45,7 +45,7 @@ def is_of_workers(error: Exception) -> bool:
     return any(name in first_line(error) for name in _OF_WORKERS)
 
 
-def _cause(error: Exception | str) -> str:
+def _cause(error: BaseException | str) -> str:
     """What the innermost cause that says something begins with; "" where none does."""
     java: Any = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
     said = ""
@@ -55,5 +55,5 @@ def _cause(error: Exception | str) -> str:
     return "" if line.endswith(_IN_A_THREAD) else line
 
 
-def _text(error: Exception | str) -> str:
+def _text(error: BaseException | str) -> str:
     return str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)

@@ -10,7 +10,7 @@ from typing import Any
 
 from data_skip.expression import Expression, columns_of, decode
 from data_skip.index import shown
-from data_skip.store.reader import difference
+from data_skip.store.reader import difference, is_of_writers
 from data_skip.store.settings import FIRST_PART, relevant
 
 
@@ -47,8 +47,9 @@ _OLD_DEFAULTS = {
 def _upgraded(reader: dict[str, Any]) -> dict[str, Any]:
     """A reader in today's form. Earlier ones noted ten settings by value: all that matter to columns of Parquet and to plain text.
 
-    Of others, and of expressions, it is not known how the session was set: `session` is None.
+    Of others, and of expressions, it is not known how the session was set: `session` is None. Later ones noted options of writers.
     """
+    reader = {**reader, "options": {key: value for key, value in reader["options"].items() if not is_of_writers(key)}}
     if "settings" not in reader:
         return reader
     old = reader["settings"]

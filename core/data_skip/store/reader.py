@@ -10,7 +10,18 @@ from functools import lru_cache
 from typing import Any
 
 from data_skip.expression import Call, Expression, columns_of
-from data_skip.store.settings import FIRST_PART, OTHER_STORES, SQL, SYSTEMS, ZONE, ZONE_RULES, converts_moments, relevant
+from data_skip.store.settings import (
+    FIRST_PART,
+    OF_WRITERS,
+    OTHER_STORES,
+    SQL,
+    SYSTEMS,
+    ZONE,
+    ZONE_RULES,
+    converts_moments,
+    matches_any,
+    relevant,
+)
 
 SUPPORTED_FORMATS = ("parquet", "orc", "avro", "csv", "json", "text", "geoparquet")
 AS_PARQUET = ("parquet", "geoparquet")  # Sedona's reader is Spark's own but for geometry, and heeds the same settings
@@ -164,8 +175,14 @@ def _why_of_fewer_columns(options: Mapping[str, str]) -> str:
     return f"unescapedQuoteHandling={handling}" if handling.upper() in ("BACK_TO_DELIMITER", "SKIP_VALUE") else ""
 
 
+def is_of_writers(option: str) -> bool:
+    """Whether an option, in small letters, says how files are written: tables of the catalog have them, of Hive all with partitions."""
+    return matches_any(option, OF_WRITERS)
+
+
 def _counts(option: str) -> bool:
-    return option not in _WITHOUT_EFFECT and (not option.startswith(SYSTEMS) or any(word in option for word in OTHER_STORES))
+    known = option in _WITHOUT_EFFECT or is_of_writers(option)
+    return not known and (not option.startswith(SYSTEMS) or any(word in option for word in OTHER_STORES))
 
 
 def may_lead_elsewhere(option: str) -> bool:

@@ -255,6 +255,7 @@ HADOOP_WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
         "parquet.crypto.*",
     ),
 }
+OF_WRITERS = ("partitionoverwritemode", "maxrecordsperfile", *HADOOP_WITHOUT_EFFECT["how files are written"])  # options, in small letters
 SYSTEMS = ("fs.", "dfs.", "parquet.encryption.", "parquet.crypto.")  # options of a reader that fetch the bytes, and may be secrets
 # In the name of one of these by which the bytes may be those of another store, and which is no secret.
 OTHER_STORES = ("endpoint", ".impl", "proxy.host", "region", "defaultfs", "accesspoint", "root.url")
