@@ -164,14 +164,12 @@ def _names(field: pa.Field) -> Iterator[str]:
 
 def has_null(chunks: Iterable[pq.ColumnChunkMetaData]) -> bool | None:
     """Whether a column holds a NULL, by the statistics of its chunks; None where they do not say."""
-    counts = [null_count(chunk) for chunk in chunks]
+    counts = [found.null_count if (found := statistics(chunk)) is not None else None for chunk in chunks]
     return None if None in counts else any(counts)
 
 
-def null_count(chunk: pq.ColumnChunkMetaData) -> int | None:
-    """How many NULLs a chunk holds, by its statistics; None where they do not say, or what cannot be: parquet-mr counts -1 where it appends
-    a file that does not say. Of bytes of one length they are not asked: pyarrow ends the process where a bound is shorter."""
-    statistics = None if chunk.physical_type == _BYTES else chunk.statistics
-    if statistics is None or not statistics.has_null_count or not 0 <= statistics.null_count <= chunk.num_values:
-        return None
-    return int(statistics.null_count)
+def statistics(chunk: pq.ColumnChunkMetaData) -> pq.Statistics | None:
+    """Those of a chunk that say how many NULLs it holds; None where they do not, or say what cannot be: parquet-mr counts -1 where it
+    appends a file that does not say. Of bytes of one length they are not asked: pyarrow ends the process where a bound is shorter."""
+    found = None if chunk.physical_type == _BYTES else chunk.statistics
+    return found if found is not None and found.has_null_count and 0 <= found.null_count <= chunk.num_values else None

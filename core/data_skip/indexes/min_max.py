@@ -15,7 +15,7 @@ from data_skip.clause import Clause, Named, Text, Words, any_of
 from data_skip.data_types import FRACTIONAL, WHOLE, has_collation, is_decimal, is_ordered
 from data_skip.expression import Expression, name_of
 from data_skip.filters import Indexes, admits
-from data_skip.footer import Footer, null_count
+from data_skip.footer import Footer, statistics
 from data_skip.index import BoundIndex, Index, Record
 from data_skip.proofs.dictionary import Decider, decider
 from data_skip.proofs.like import LOOSE
@@ -79,15 +79,14 @@ class MinMax(Index):
 
 def bounds(chunk: pq.ColumnChunkMetaData, type_: str) -> Record | None:
     """A MinMax record of one column chunk by its statistics; None where these are not all there, or need not be exact."""
-    nulls = null_count(chunk) if type_ in WHOLE or is_decimal(type_) else None  # text is cut, NaN left out
-    if nulls is None:
+    found = statistics(chunk) if type_ in WHOLE or is_decimal(type_) else None  # text is cut, NaN left out
+    if found is None:
         return None
-    counts = {"value_count": chunk.num_values - nulls, "null_count": nulls, "nan_count": 0}
+    counts = {"value_count": chunk.num_values - found.null_count, "null_count": found.null_count, "nan_count": 0}
     if counts["value_count"] == 0:
         return {"min": None, "max": None, **counts}
-    statistics = chunk.statistics
-    low, high = statistics.min_raw, statistics.max_raw
-    if not statistics.has_min_max or not isinstance(low, int) or not isinstance(high, int):
+    low, high = found.min_raw, found.max_raw
+    if not found.has_min_max or not isinstance(low, int) or not isinstance(high, int):
         return None
     return {"min": value_at(low, type_), "max": value_at(high, type_), **counts}
 

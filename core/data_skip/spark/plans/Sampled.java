@@ -20,14 +20,12 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.MonotonicallyIncreasingID;
 import org.apache.spark.sql.catalyst.expressions.Nondeterministic;
 import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
-import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
-import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
@@ -68,9 +66,10 @@ public final class Sampled {
           }
         });
     // A checkpoint may hold what any of them has drawn, and a later query may be given it, as of a cache, beside what it draws by itself.
-    boolean all = !sampled.first.isEmpty() && (sampled.hasCheckpoint || Callers.keepRows());
-    java.util.Iterator drawing = sampled.first.values().iterator();
-    while (all && drawing.hasNext()) sampled.found.putIfAbsent(drawing.next(), NUMBERED);
+    if (!sampled.first.isEmpty() && (sampled.hasCheckpoint || Callers.keepRows())) {
+      java.util.Iterator drawing = sampled.first.values().iterator();
+      while (drawing.hasNext()) sampled.found.putIfAbsent(drawing.next(), NUMBERED);
+    }
     java.util.Iterator operators = new ArrayList(sampled.found.keySet()).iterator();
     while (operators.hasNext()) sampled.addShared((LogicalPlan) operators.next());
     return sampled.found;
@@ -106,8 +105,8 @@ public final class Sampled {
     if (operator instanceof Sample) found.put(operator, SAMPLED);
     else if (asksForParts(operator)) found.put(operator, CUT);
     hasCheckpoint |= isCheckpoint(operator);
-    scala.collection.Iterator expressions = operator.expressions().iterator();
-    while (expressions.hasNext()) addRoots((Expression) expressions.next());
+    scala.collection.Iterator queries = operator.subqueries().iterator();
+    while (queries.hasNext()) addRoot((LogicalPlan) queries.next());
     java.util.Iterator each = draws(operator).iterator();
     while (each.hasNext()) {
       Object before = first.putIfAbsent(each.next(), operator);
@@ -115,14 +114,6 @@ public final class Sampled {
       found.putIfAbsent(before, NUMBERED);
       found.putIfAbsent(operator, NUMBERED);
     }
-  }
-
-  /** The roots of the sub-queries of an expression. */
-  private void addRoots(Expression expression) {
-    if (!expression.containsPattern(TreePattern$.MODULE$.PLAN_EXPRESSION())) return;
-    if (expression instanceof SubqueryExpression) addRoot((LogicalPlan) ((SubqueryExpression) expression).plan());
-    scala.collection.Iterator children = expression.children().iterator();
-    while (children.hasNext()) addRoots((Expression) children.next());
   }
 
   /** Whether the rows of a plan were kept by `checkpoint()` or `localCheckpoint()`: nothing tells of what they were made. */
