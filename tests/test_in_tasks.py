@@ -6,6 +6,7 @@ import functools
 import importlib
 import math
 import pickle
+import re
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -266,7 +267,7 @@ QUERIES = {  # how many files each reads
 
 @pytest.mark.long
 def test_queries_are_the_same_by_tasks(tall: Lake) -> None:
-    with settings_of(tall.spark, SMALL):
+    with settings_of(tall.spark, {**SMALL, "spark.data_skip.decideSeconds": "60"}):  # a busy machine starts workers slowly
         for where, read in QUERIES.items():
             report = run(tall, where)
             assert report.files_read == read, report
@@ -360,7 +361,8 @@ def test_the_time_of_tasks_is_a_part_of_that_of_the_decision(tall: Lake, monkeyp
         report = run(tall, "x = 3 AND y = 4")
     assert time.monotonic() - start < 20
     assert report.files_read == 1, report
-    assert "they took longer than 1" in ran_by(report) and 900 < report.milliseconds < 4000
+    (most,) = re.findall(r"they took longer than ([0-9.]+) s", ran_by(report))
+    assert 0 < float(most) <= 1 and 1000 * float(most) < report.milliseconds < 4000  # a quarter of what is left
 
 
 def test_a_user_cancels_tasks_with_the_query(tall: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
