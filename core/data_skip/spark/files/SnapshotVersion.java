@@ -1,9 +1,11 @@
 package data_skip;
 
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -18,7 +20,9 @@ import org.apache.spark.util.HadoopFSUtils$;
 
 /** One version of the index of a table: of each folder its files. */
 public final class SnapshotVersion {
-  private static java.lang.reflect.Method filter; // of Spark, of the names that it leaves out
+  private static final String OF_NAMES = "shouldFilterOutPathName"; // of Spark: what it leaves out
+  private static final String OF_PATHS = "shouldFilterOutPath";
+  private static final String LISTED_AT_ONCE = "spark.sql.sources.useListFilesFileSystemList";
 
   public final String id;
   public final String number;
@@ -66,12 +70,15 @@ public final class SnapshotVersion {
   private static int[][] listed(KnownFiles known, SnapshotTable table) {
     List result = new ArrayList();
     int[][] all = known.byFolder();
-    Map seen = new HashMap(); // by the name of a folder, whether Spark leaves it out
+    Map seen = new HashMap(); // by what is asked of a folder, whether Spark leaves it out
+    boolean atOnce = isListedAtOnce(table);
     for (int i = 0; i < all.length; i++) {
-      String[] names = known.uri(all[i][0]).substring(table.uri.length() + 1).split("/");
+      String path = known.uri(all[i][0]).substring(table.uri.length());
+      String folder = path.substring(0, path.lastIndexOf('/') + 1);
+      String[] names = atOnce ? new String[] {folder} : folder.split("/");
       boolean hidden = false;
-      for (int j = 0; j < names.length - 1; j++) {
-        if (!seen.containsKey(names[j])) seen.put(names[j], Boolean.valueOf(isHidden(names[j], table)));
+      for (int j = 0; j < names.length; j++) {
+        if (!seen.containsKey(names[j])) seen.put(names[j], Boolean.valueOf(isHidden(names[j], atOnce ? OF_PATHS : OF_NAMES, table)));
         hidden |= ((Boolean) seen.get(names[j])).booleanValue();
       }
       if (!hidden) result.add(all[i]);
@@ -79,21 +86,32 @@ public final class SnapshotVersion {
     return (int[][]) result.toArray(new int[0][]);
   }
 
-  /** Whether Spark leaves out what has a name, which it knows by itself up to 4.2, and is told by the options of a table from then on. */
-  private static boolean isHidden(String name, SnapshotTable table) {
+  /** Whether Spark asks a store for all that lies below a folder, as S3A, and then looks at paths (InMemoryFileIndex.bulkListLeafFiles). */
+  private static boolean isListedAtOnce(SnapshotTable table) {
     try {
-      if (filter == null) filter = filter();
-      Object[] told = filter.getParameterTypes().length == 1 ? new Object[] {name} : new Object[] {name, ignored(table)};
-      return ((Boolean) filter.invoke(HadoopFSUtils$.MODULE$, told)).booleanValue();
+      String asked = table.session.sessionState().conf().getConfString(LISTED_AT_ONCE).toLowerCase(Locale.ROOT);
+      String scheme = table.root.getFileSystem(table.session.sessionState().newHadoopConf()).getScheme();
+      return Arrays.asList(asked.trim().split(" *, *")).contains(scheme);
+    } catch (Exception unknown) { // then it does not
+      return false;
+    }
+  }
+
+  /** Whether Spark leaves out a folder, which it knows by itself up to 4.2, and is told by the options of a table from then on. */
+  private static boolean isHidden(String folder, String filter, SnapshotTable table) {
+    try {
+      Method asked = filter(filter);
+      Object[] told = asked.getParameterTypes().length == 1 ? new Object[] {folder} : new Object[] {folder, ignored(table)};
+      return ((Boolean) asked.invoke(HadoopFSUtils$.MODULE$, told)).booleanValue();
     } catch (ReflectiveOperationException unknown) {
       return false;
     }
   }
 
-  private static java.lang.reflect.Method filter() throws NoSuchMethodException {
-    java.lang.reflect.Method[] methods = HadoopFSUtils$.class.getMethods();
-    for (int i = 0; i < methods.length; i++) if (methods[i].getName().equals("shouldFilterOutPathName")) return methods[i];
-    throw new NoSuchMethodException("shouldFilterOutPathName");
+  private static Method filter(String name) throws NoSuchMethodException {
+    Method[] methods = HadoopFSUtils$.class.getMethods();
+    for (int i = 0; i < methods.length; i++) if (methods[i].getName().equals(name)) return methods[i];
+    throw new NoSuchMethodException(name);
   }
 
   private static Object ignored(SnapshotTable table) throws ReflectiveOperationException {
