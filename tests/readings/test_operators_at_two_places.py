@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql.functions import col
 
 from tests.readings.test_rows_chosen_by_order import LAST, OTHER, chosen
-from tests.support import Lake, settings_of
+from tests.support import Lake, rows_of, settings_of
 
 __all__ = ["chosen"]
 
@@ -78,6 +79,32 @@ def test_all_of_the_metadata_is_shown_with_the_parts_in_it(chosen: Lake, sql: st
     with settings_of(chosen.spark, OTHERS_FIRST):
         report = chosen.query(sql.format(chosen.folder))
         assert report.scans and all(scan.files_read == 7 for scan in report.scans)
+
+
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("SELECT TRANSFORM(_metadata, id) USING 'cat' AS (m, id) FROM parquet.`{0}` WHERE k = 4", [7]),
+        ("SELECT TRANSFORM(_metadata.file_name, id) USING 'cat' AS (m, id) FROM parquet.`{0}` WHERE k = 4", [2]),
+        ("SELECT CAST(NULL AS {1}) AS m FROM parquet.`{0}` WHERE k = 5 UNION ALL SELECT _metadata FROM parquet.`{0}` WHERE k = 4", [1, 7]),
+    ],
+)
+def test_all_of_the_metadata_is_taken_by_no_expression(chosen: Lake, sql: str, read: list[int]) -> None:
+    """A script is given all columns below it, and a union has columns by their places: parts were those of the files that were left."""
+    (metadata,) = chosen.spark.sql(f"SELECT _metadata FROM parquet.`{chosen.folder}`").schema
+    with settings_of(chosen.spark, OTHERS_FIRST):
+        report = chosen.query(sql.format(chosen.folder, metadata.dataType.simpleString()))
+        assert sorted(scan.files_read for scan in report.scans) == read
+
+
+def test_all_of_the_metadata_under_another_name_with_metadata_of_its_own(chosen: Lake) -> None:
+    """By that Spark tells `_metadata` from other columns."""
+    frame = chosen.spark.read.parquet(str(chosen.folder)).where("k = 4")
+    with settings_of(chosen.spark, OTHERS_FIRST):
+        with chosen.skipping.disabled():
+            expected = rows_of(frame.select("id", "_metadata"))
+        assert rows_of(frame.select("id", col("_metadata").alias("_metadata", metadata={"comment": "whence"}))) == expected
+        assert [scan.files_read for scan in chosen.skipping.report().scans] == [7]
 
 
 def test_what_is_only_shown_is_not_compared(chosen: Lake) -> None:

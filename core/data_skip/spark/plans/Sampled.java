@@ -18,17 +18,20 @@ import org.apache.spark.sql.catalyst.expressions.InputFileBlockStart;
 import org.apache.spark.sql.catalyst.expressions.InputFileName;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.MonotonicallyIncreasingID;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.Nondeterministic;
 import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
-import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
-import org.apache.spark.sql.execution.datasources.WriteFiles;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -75,13 +78,25 @@ public final class Sampled {
     return sampled.found;
   }
 
-  /** The rows of a plan, or of a sub-query, are shown, written or compared: all of `_metadata` that is handed on to its root has the parts in it. */
+  /** The rows of a plan, or of a sub-query, are shown or compared: all of `_metadata` that is handed on to its root has the parts in it. */
   private void addRoot(LogicalPlan root) {
-    if (root instanceof Command || root instanceof WriteFiles) {
-      for (int i = 0; i < root.children().size(); i++) addRoot((LogicalPlan) root.children().apply(i));
-    } else {
-      scala.collection.Iterator output = root.output().iterator();
-      while (output.hasNext()) if (isMetadata(output.next())) found.put(root, CUT);
+    scala.collection.Iterator output = root.output().iterator();
+    while (output.hasNext()) if (isMetadata(output.next())) found.put(root, CUT);
+  }
+
+  /**
+   * Adds what gives an operator all of `_metadata` that this neither hands on by its name nor speaks of in an expression: it is written, given to a
+   * script (TRANSFORM), or stands for a column of a union.
+   */
+  private void addTaken(LogicalPlan operator) {
+    boolean speaks = operator instanceof Project || operator instanceof Aggregate || operator instanceof Generate || operator instanceof Join;
+    for (int i = 0; !speaks && !(operator instanceof WithCTE) && i < operator.children().size(); i++) {
+      LogicalPlan child = (LogicalPlan) operator.children().apply(i);
+      scala.collection.Iterator output = child.output().iterator();
+      while (output.hasNext()) {
+        Attribute given = (Attribute) output.next();
+        if (isMetadata(given) && !operator.outputSet().contains(given)) found.put(child, CUT);
+      }
     }
   }
 
@@ -104,6 +119,7 @@ public final class Sampled {
     if (operator instanceof CTERelationDef) shared.put(new Long(((CTERelationDef) operator).id()), operator);
     if (operator instanceof Sample) found.put(operator, SAMPLED);
     else if (asksForParts(operator)) found.put(operator, CUT);
+    addTaken(operator);
     hasCheckpoint |= isCheckpoint(operator);
     scala.collection.Iterator queries = operator.subqueries().iterator();
     while (queries.hasNext()) addRoot((LogicalPlan) queries.next());
@@ -136,13 +152,13 @@ public final class Sampled {
     return draws;
   }
 
-  /** Whether an operator asks into which parts Spark cuts files: also by all of `_metadata`, unless a Project hands that on as it is. */
+  /** Whether an operator asks into which parts Spark cuts files: also by all of `_metadata`, unless a Project hands that on as what it is. */
   private static boolean asksForParts(LogicalPlan operator) {
     scala.collection.Iterator expressions = operator.expressions().iterator();
     while (expressions.hasNext()) {
       Expression expression = (Expression) expressions.next();
       Expression value = expression instanceof Alias ? ((Alias) expression).child() : expression;
-      boolean handedOn = operator instanceof Project && value instanceof Attribute;
+      boolean handedOn = operator instanceof Project && value instanceof Attribute && isMetadata(((NamedExpression) expression).toAttribute());
       if (!handedOn && holdsPart(value)) return true;
     }
     return false;
