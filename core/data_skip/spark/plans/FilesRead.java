@@ -113,10 +113,15 @@ public final class FilesRead {
       for (int j = 0; j < other.comparisons.size(); j++) {
         BinaryComparison here = (BinaryComparison) comparisons.get(i);
         BinaryComparison there = (BinaryComparison) other.comparisons.get(j);
-        if (forms.get(i).equals(other.forms.get(j)) && (isBelow(here, there) || isBelow(there, here))) return true;
+        if (areSame(forms.get(i), other.forms.get(j)) && (isBelow(here, there) || isBelow(there, here))) return true;
       }
     }
     return false;
+  }
+
+  /** To `equals` alone of literals -0.0 is 0.0. */
+  private static boolean areSame(Object one, Object other) {
+    return one.hashCode() == other.hashCode() && one.equals(other);
   }
 
   /** What a row gives for itself, as a column or year(day), compared with a value; of a list with its ends. */

@@ -1,8 +1,10 @@
 package data_skip;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 
@@ -88,9 +90,11 @@ public final class PushedDown {
     return new PushedDown(mine, myFilters);
   }
 
+  /** As Spark's maps find what is equal, by hashes: to `equals` alone of literals, and of rows, -0.0 is 0.0. */
   private static List kept(List all, List forms, List known) {
+    Set others = new HashSet(known);
     List result = new ArrayList();
-    for (int i = 0; i < all.size(); i++) if (known.contains(forms.get(i))) result.add(all.get(i));
+    for (int i = 0; i < all.size(); i++) if (others.contains(forms.get(i))) result.add(all.get(i));
     return result;
   }
 }
