@@ -6,7 +6,6 @@ import functools
 import importlib
 import math
 import pickle
-import re
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -356,13 +355,12 @@ def test_where_tasks_fail_the_driver_evaluates(tall: Lake, monkeypatch: pytest.M
 def test_the_time_of_tasks_is_a_part_of_that_of_the_decision(tall: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     read = evaluating.reader
     monkeypatch.setattr(in_tasks, "reader", lambda *given: slow(read(*given), 30))
-    with settings_of(tall.spark, {**SMALL, "spark.data_skip.decideSeconds": "4"}):
+    with settings_of(tall.spark, {**SMALL, "spark.data_skip.decideSeconds": "5"}):  # a quarter of what is left
         start = time.monotonic()
         report = run(tall, "x = 3 AND y = 4")
     assert time.monotonic() - start < 20
     assert report.files_read == 1, report
-    (most,) = re.findall(r"they took longer than ([0-9.]+) s", ran_by(report))
-    assert 0 < float(most) <= 1 and 1000 * float(most) < report.milliseconds < 4000  # a quarter of what is left
+    assert "they took longer than 1" in ran_by(report) and 900 < report.milliseconds < 4000
 
 
 def test_a_user_cancels_tasks_with_the_query(tall: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
@@ -70,6 +71,11 @@ public final class Plans {
 
   public static Alias alias(Expression expression, String name) {
     return new Alias(expression, name, NamedExpression$.MODULE$.newExprId(), noFilters(), scala.Option.apply(null), noFilters());
+  }
+
+  /** What a cache was made of. */
+  public static LogicalPlan cached(InMemoryRelation cache) {
+    return cache.cacheBuilder().logicalPlan();
   }
 
   /** The operands of a chain of ANDs. */

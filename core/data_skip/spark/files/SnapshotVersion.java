@@ -72,13 +72,14 @@ public final class SnapshotVersion {
     int[][] all = known.byFolder();
     Map seen = new HashMap(); // by what is asked of a folder, whether Spark leaves it out
     boolean atOnce = isListedAtOnce(table);
+    Method filter = filter(atOnce ? OF_PATHS : OF_NAMES);
     for (int i = 0; i < all.length; i++) {
       String path = known.uri(all[i][0]).substring(table.uri.length());
       String folder = path.substring(0, path.lastIndexOf('/') + 1);
       String[] names = atOnce ? new String[] {folder} : folder.split("/");
       boolean hidden = false;
       for (int j = 0; j < names.length; j++) {
-        if (!seen.containsKey(names[j])) seen.put(names[j], Boolean.valueOf(isHidden(names[j], atOnce ? OF_PATHS : OF_NAMES, table)));
+        if (!seen.containsKey(names[j])) seen.put(names[j], Boolean.valueOf(isHidden(names[j], filter, table)));
         hidden |= ((Boolean) seen.get(names[j])).booleanValue();
       }
       if (!hidden) result.add(all[i]);
@@ -98,20 +99,21 @@ public final class SnapshotVersion {
   }
 
   /** Whether Spark leaves out a folder, which it knows by itself up to 4.2, and is told by the options of a table from then on. */
-  private static boolean isHidden(String folder, String filter, SnapshotTable table) {
+  private static boolean isHidden(String folder, Method filter, SnapshotTable table) {
+    if (filter == null) return false;
     try {
-      Method asked = filter(filter);
-      Object[] told = asked.getParameterTypes().length == 1 ? new Object[] {folder} : new Object[] {folder, ignored(table)};
-      return ((Boolean) asked.invoke(HadoopFSUtils$.MODULE$, told)).booleanValue();
+      Object[] told = filter.getParameterTypes().length == 1 ? new Object[] {folder} : new Object[] {folder, ignored(table)};
+      return ((Boolean) filter.invoke(HadoopFSUtils$.MODULE$, told)).booleanValue();
     } catch (ReflectiveOperationException unknown) {
       return false;
     }
   }
 
-  private static Method filter(String name) throws NoSuchMethodException {
+  /** Spark's own; null where this Spark has none. */
+  private static Method filter(String name) {
     Method[] methods = HadoopFSUtils$.class.getMethods();
     for (int i = 0; i < methods.length; i++) if (methods[i].getName().equals(name)) return methods[i];
-    throw new NoSuchMethodException(name);
+    return null;
   }
 
   private static Object ignored(SnapshotTable table) throws ReflectiveOperationException {

@@ -107,7 +107,7 @@ public final class OrderOfRows {
     boolean isAsked = goesByOrder(plan) && (chosen && !gives || isSpokenOf(plan));
     List scans = new ArrayList();
     if (plan instanceof LogicalRelation) scans.add(new ScanAt((LogicalRelation) plan));
-    if (plan instanceof InMemoryRelation) scans.addAll(scans(((InMemoryRelation) plan).cacheBuilder().logicalPlan()));
+    if (plan instanceof InMemoryRelation) scans.addAll(scans(Plans.cached((InMemoryRelation) plan)));
     places.addAll(scans);
     if (plan instanceof CTERelationRef && shared(plan) != null) scans.addAll(scans(shared(plan)));
     askBelow(plan, scans);
@@ -137,7 +137,7 @@ public final class OrderOfRows {
   }
 
   private static boolean goesByOrder(LogicalPlan plan) {
-    if (plan instanceof InMemoryRelation) return holdsWhatGoesByOrder(((InMemoryRelation) plan).cacheBuilder().logicalPlan());
+    if (plan instanceof InMemoryRelation) return holdsWhatGoesByOrder(Plans.cached((InMemoryRelation) plan));
     if (Sampled.isCheckpoint(plan)) return true;
     if (plan.children().isEmpty()) return false;
     if (!plan.getClass().getName().startsWith("org.apache.spark.") || !OrderOfGroups.isKnown(plan)) return true;

@@ -58,17 +58,12 @@ public final class Repeatable {
 
   /** Whether a plan holds a smallest or largest floating point number, which may be 0.0 or -0.0 where both are there. */
   public static boolean hasRealExtremes(LogicalPlan plan) {
-    if (plan instanceof InMemoryRelation) return hasRealExtremes(cached(plan));
+    if (plan instanceof InMemoryRelation) return hasRealExtremes(Plans.cached((InMemoryRelation) plan));
     scala.collection.Iterator expressions = plan.expressions().iterator();
     while (expressions.hasNext()) if (isRealExtreme((Expression) expressions.next())) return true;
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) if (hasRealExtremes((LogicalPlan) children.next())) return true;
     return false;
-  }
-
-  /** What a cache was made of. */
-  private static LogicalPlan cached(LogicalPlan plan) {
-    return ((InMemoryRelation) plan).cacheBuilder().logicalPlan();
   }
 
   public static boolean isRealExtreme(Expression expression) {
@@ -88,7 +83,7 @@ public final class Repeatable {
 
   /** Whether the plan's own rows show the smallest and largest numbers as they are, and nothing else depends on them. */
   private static boolean onTop(LogicalPlan plan) {
-    if (plan instanceof InMemoryRelation) return onTop(cached(plan));
+    if (plan instanceof InMemoryRelation) return onTop(Plans.cached((InMemoryRelation) plan));
     scala.collection.Iterator expressions = plan.expressions().iterator();
     if (plan instanceof Aggregate) {
       while (expressions.hasNext()) if (!onlyOfZero((Expression) expressions.next())) return false;
@@ -132,7 +127,7 @@ public final class Repeatable {
       return plan.nodeName() + " may give other rows each time";
     }
     if (plan instanceof InMemoryRelation) { // whose blocks go with an executor, or by another thread's unpersist()
-      String why = unrepeatable(cached(plan));
+      String why = unrepeatable(Plans.cached((InMemoryRelation) plan));
       if (why != null) return "what is cached may be computed again: " + why;
     }
     scala.collection.Iterator keys = plan instanceof Aggregate ? ((Aggregate) plan).groupingExpressions().iterator()

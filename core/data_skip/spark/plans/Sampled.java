@@ -89,8 +89,9 @@ public final class Sampled {
    * script (TRANSFORM), or stands for a column of a union.
    */
   private void addTaken(LogicalPlan operator) {
-    boolean speaks = operator instanceof Project || operator instanceof Aggregate || operator instanceof Generate || operator instanceof Join;
-    for (int i = 0; !speaks && !(operator instanceof WithCTE) && i < operator.children().size(); i++) {
+    if (operator instanceof WithCTE) return; // what it has beside its plan is given to those that ask for it: see addShared
+    if (operator instanceof Project || operator instanceof Aggregate || operator instanceof Generate || operator instanceof Join) return;
+    for (int i = 0; i < operator.children().size(); i++) {
       LogicalPlan child = (LogicalPlan) operator.children().apply(i);
       scala.collection.Iterator output = child.output().iterator();
       while (output.hasNext()) {
@@ -143,7 +144,7 @@ public final class Sampled {
     scala.collection.Iterator expressions = operator.expressions().iterator();
     while (expressions.hasNext()) addDraws((Expression) expressions.next(), draws);
     if (!(operator instanceof InMemoryRelation)) return draws;
-    ((InMemoryRelation) operator).cacheBuilder().logicalPlan().foreachWithSubqueries(
+    Plans.cached((InMemoryRelation) operator).foreachWithSubqueries(
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object node) {
             return Boolean.valueOf(draws.addAll(draws((LogicalPlan) node)));
