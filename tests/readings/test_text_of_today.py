@@ -11,7 +11,7 @@ import data_skip
 from data_skip import MinMax, ValueList
 from data_skip.proofs import steady
 from data_skip.store import reader
-from tests.support import Lake, settings_of
+from tests.support import Lake, files_read, rows_of, settings_of
 
 UNDATED = Path(data_skip.__file__).parent / "spark" / "values" / "Undated.java"
 LATER = "> TIMESTAMP'3000-01-01 00:00:00'"
@@ -61,6 +61,29 @@ def test_years_of_two_digits(texts: Lake) -> None:
     with settings_of(texts.spark, LEGACY):
         texts.check("to_date(day, 'yy-MM-dd') > DATE'3000-01-01'", read=["time", "T", "odd", "dated", "none"])
         texts.check("to_date(day, 'yyyy-MM-dd') > DATE'3000-01-01'", read=[])
+
+
+def test_names_of_zones_that_depend_on_the_rows_before(lake: Lake) -> None:
+    """java.text looks for a name among those of the zone before: behind `China Standard Time`, `CST` is China's, and not Chicago's."""
+    day = "2020-01-01 00:00"
+    lake.file("chicago", {"s": [f"{day} CST"]})
+    lake.file("china", {"s": [f"{day} China Standard Time"] * 9})
+    lake.file("offset", {"s": [f"{day} -0600"]})
+    lake.index(ValueList("s"))
+    asked = {
+        "unix_timestamp(s, 'yyyy-MM-dd HH:mm z') = 1577808000": {"chicago", "china", "offset"},
+        "to_timestamp(s, 'yyyy-MM-dd HH:mm Z') = timestamp_seconds(1577858400)": {"chicago", "china", "offset"},
+        "to_timestamp(s, \"yyyy-MM-dd HH:mm 'Z'\") = timestamp_seconds(1577858400)": set(),
+        "to_timestamp(s, 'yyyy-MM-dd HH:mm X') = timestamp_seconds(1577858400)": {"offset"},
+    }
+    with settings_of(lake.spark, LEGACY | {"spark.sql.ansi.enabled": "false"}):
+        lake.view()
+        rows = lake.spark.table("t").coalesce(1)  # Spark reads larger files first: CST comes behind what is of China
+        for where, read in asked.items():
+            with lake.skipping.disabled():
+                expected = rows_of(rows.where(where))
+            assert rows_of(rows.where(where)) == expected
+            assert files_read(lake.skipping, rows.where(where), lake.folder) == read
 
 
 @pytest.mark.parametrize("column", ["t", "timestampadd(HOUR, 1, t)", "date_trunc('DAY', t)"])

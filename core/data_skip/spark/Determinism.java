@@ -2,15 +2,20 @@ package data_skip;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.expressions.CsvToStructs;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.HigherOrderFunction;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.expressions.ToTimestamp;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 
 /** What of expressions is the same each time: claims, since Spark says `deterministic` also of functions that are not. */
@@ -21,12 +26,15 @@ public final class Determinism {
     }
   };
 
+  private static final Pattern ZONE = Pattern.compile("^(?:[^']|'[^']*')*[zZ]"); // beside what a pattern of times quotes
+
   private Determinism() {}
 
   /**
    * Whether a function gives another value each time, though Spark calls it deterministic: aes_encrypt draws a vector to begin with,
-   * from_csv takes a record with odd quotes apart in another way than the first one that it is given, where it leaves out fields, and of
-   * functions that Spark takes for the same it runs one.
+   * from_csv takes a record with odd quotes apart in another way than the first one that it is given, where it leaves out fields, of
+   * functions that Spark takes for the same it runs one, and java.text finds the name of a zone where it found the one before: `CST` is a time
+   * of China behind `China Standard Time`, and else one of Chicago.
    */
   public static boolean isRandom(Expression expression) {
     if (expression instanceof HigherOrderFunction) return isTakenForOthers(expression, new ArrayList());
@@ -34,7 +42,16 @@ public final class Determinism {
       scala.Option required = ((CsvToStructs) expression).requiredSchema();
       return required.isDefined() && ((StructType) required.get()).length() < ((CsvToStructs) expression).schema().length();
     }
+    if (expression instanceof ToTimestamp) return findsZones(expression);
     return expression instanceof StaticInvoke && ((StaticInvoke) expression).functionName().equals("aesEncrypt");
+  }
+
+  /** Whether java.text parses text by a pattern with a zone. One that is no constant is read anew for each row. */
+  private static boolean findsZones(Expression parser) {
+    Expression pattern = (Expression) parser.children().apply(1);
+    if (!(((Expression) parser.children().head()).dataType() instanceof StringType) || !pattern.foldable()) return false;
+    if (!SQLConf.get().getConfString("spark.sql.legacy.timeParserPolicy", "EXCEPTION").equalsIgnoreCase("LEGACY")) return false;
+    return !(pattern instanceof Literal) || ZONE.matcher(String.valueOf(((Literal) pattern).value())).find();
   }
 
   /**
