@@ -199,8 +199,15 @@ public final class Descent {
     while (alike.hasNext()) {
       List some = (List) alike.next();
       boolean given = false;
-      for (int i = 0; i < some.size(); i++) given = given || !((Place) some.get(i)).given.isEmpty();
-      if (given && some.size() > 1) giveGroupsTheSame(grouped(some, true));
+      boolean sampled = false;
+      boolean all = true;
+      for (int i = 0; i < some.size(); i++) {
+        Place place = (Place) some.get(i);
+        given = given || !place.given.isEmpty();
+        sampled = sampled || place.sampled;
+        all = all && place.sampled;
+      }
+      if ((given || sampled && !all) && some.size() > 1) giveGroupsTheSame(grouped(some, true));
     }
   }
 
@@ -220,6 +227,8 @@ public final class Descent {
     java.util.Iterator each = groups.iterator();
     while (each.hasNext()) {
       List group = (List) each.next();
+      for (int i = 1; i < group.size(); i++) ((Place) group.get(0)).sampled |= ((Place) group.get(i)).sampled;
+      for (int i = 1; i < group.size(); i++) ((Place) group.get(i)).sampled = ((Place) group.get(0)).sampled; // what stands below is run once as well
       for (int i = 1; i < group.size(); i++) meet((Place) group.get(0), (Place) group.get(i));
       for (int i = 1; i < group.size(); i++) meet((Place) group.get(i), (Place) group.get(0));
     }
