@@ -39,6 +39,7 @@ SUMS = "(SELECT x, count(*) AS n FROM t WHERE k < 2 GROUP BY x)"
     [
         f"SELECT x FROM {SUMS} UNION ALL SELECT x FROM {SUMS} TABLESAMPLE (50 PERCENT) REPEATABLE (7)",
         f"SELECT x FROM {SUMS} UNION ALL SELECT x - rand(7) FROM {SUMS} UNION ALL SELECT x + rand(7) FROM {SUMS}",
+        "SELECT x FROM (SELECT x FROM t WHERE k < 2 LIMIT 5) UNION ALL SELECT x FROM (SELECT x FROM t WHERE k < 2 LIMIT 5) TABLESAMPLE (50 PERCENT)",
     ],
 )
 def test_what_is_sampled_is_run_once_with_what_is_not(zeros: Lake, sql: str) -> None:

@@ -15,11 +15,16 @@ import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.Expand;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
-import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.catalyst.trees.TreePatternBits;
@@ -187,10 +192,11 @@ public final class Descent {
     }
   }
 
-  /** Whether Spark may put an exchange between an operator and its parent. */
+  /** Whether Spark may put an exchange between an operator and its parent: not where that surely takes rows as they lie. */
   private static boolean isExchanged(Place place) {
     LogicalPlan parent = place.parent.plan;
-    return parent instanceof Join || parent instanceof Sort || parent instanceof RepartitionOperation || Groups.of(parent);
+    boolean byRow = parent instanceof Project || parent instanceof Filter || parent instanceof Generate || parent instanceof Expand;
+    return !byRow && !(parent instanceof Union) && !(parent instanceof Sample) && !(parent instanceof LocalLimit) && !(parent instanceof BaseEvalPython);
   }
 
   /** Leaves of what is given to equal plans what is given to all of them. Of few it has to be found out whether they are. */
