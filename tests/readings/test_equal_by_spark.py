@@ -32,6 +32,7 @@ def test_what_differs_in_the_sign_of_a_zero_is_not_asked_of_both_sides(zeros: La
 
 
 SUMS = "(SELECT x, count(*) AS n FROM t WHERE k < 2 GROUP BY x)"
+SOME = "(SELECT x FROM t WHERE k < 2 LIMIT 5)"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ SUMS = "(SELECT x, count(*) AS n FROM t WHERE k < 2 GROUP BY x)"
     [
         f"SELECT x FROM {SUMS} UNION ALL SELECT x FROM {SUMS} TABLESAMPLE (50 PERCENT) REPEATABLE (7)",
         f"SELECT x FROM {SUMS} UNION ALL SELECT x - rand(7) FROM {SUMS} UNION ALL SELECT x + rand(7) FROM {SUMS}",
-        "SELECT x FROM (SELECT x FROM t WHERE k < 2 LIMIT 5) UNION ALL SELECT x FROM (SELECT x FROM t WHERE k < 2 LIMIT 5) TABLESAMPLE (50 PERCENT)",
+        f"SELECT x FROM {SOME} UNION ALL SELECT x FROM {SOME} TABLESAMPLE (50 PERCENT)",
     ],
 )
 def test_what_is_sampled_is_run_once_with_what_is_not(zeros: Lake, sql: str) -> None:

@@ -196,7 +196,8 @@ public final class Descent {
   private static boolean isExchanged(Place place) {
     LogicalPlan parent = place.parent.plan;
     boolean byRow = parent instanceof Project || parent instanceof Filter || parent instanceof Generate || parent instanceof Expand;
-    return !byRow && !(parent instanceof Union) && !(parent instanceof Sample) && !(parent instanceof LocalLimit) && !(parent instanceof BaseEvalPython);
+    byRow |= parent instanceof Union || parent instanceof Sample || parent instanceof LocalLimit || parent instanceof BaseEvalPython;
+    return !byRow;
   }
 
   /** Leaves of what is given to equal plans what is given to all of them. Of few it has to be found out whether they are. */
@@ -233,8 +234,9 @@ public final class Descent {
     java.util.Iterator each = groups.iterator();
     while (each.hasNext()) {
       List group = (List) each.next();
-      for (int i = 1; i < group.size(); i++) ((Place) group.get(0)).sampled |= ((Place) group.get(i)).sampled;
-      for (int i = 1; i < group.size(); i++) ((Place) group.get(i)).sampled = ((Place) group.get(0)).sampled; // what stands below is run once as well
+      boolean sampled = false; // then all that stands below is as well
+      for (int i = 0; i < group.size(); i++) sampled = sampled || ((Place) group.get(i)).sampled;
+      for (int i = 0; i < group.size(); i++) ((Place) group.get(i)).sampled = sampled;
       for (int i = 1; i < group.size(); i++) meet((Place) group.get(0), (Place) group.get(i));
       for (int i = 1; i < group.size(); i++) meet((Place) group.get(i), (Place) group.get(0));
     }
