@@ -40,7 +40,7 @@ SOME = "(SELECT x FROM t WHERE k < 2 LIMIT 5)"
     [
         f"SELECT x FROM {SUMS} UNION ALL SELECT x FROM {SUMS} TABLESAMPLE (50 PERCENT) REPEATABLE (7)",
         f"SELECT x FROM {SUMS} UNION ALL SELECT x - rand(7) FROM {SUMS} UNION ALL SELECT x + rand(7) FROM {SUMS}",
-        f"SELECT x FROM {SOME} UNION ALL SELECT x FROM {SOME} TABLESAMPLE (50 PERCENT)",
+        f"SELECT x FROM {SOME} UNION ALL SELECT x FROM {SOME} TABLESAMPLE (50 PERCENT) REPEATABLE (7)",
     ],
 )
 def test_what_is_sampled_is_run_once_with_what_is_not(zeros: Lake, sql: str) -> None:
@@ -51,7 +51,7 @@ def test_what_is_sampled_is_run_once_with_what_is_not(zeros: Lake, sql: str) -> 
         assert plain.count("FileScan") == 1
         frame = zeros.spark.sql(sql)
         assert str(frame._jdf.queryExecution().executedPlan()).count("FileScan") == 1
-        assert len(frame.collect()) > 2
+        assert len(frame.collect()) >= 2  # those beside the sample
 
 
 def test_equal_parts_beside_another_sample_are_skipped(zeros: Lake) -> None:
