@@ -14,7 +14,7 @@ SORTED = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.data_skip.join.le
 def zeros(lake: Lake) -> Lake:
     for i, text in enumerate(["0.0x", "-0.0x", "other"]):
         lake.file(f"{i}", {"k": [i], "x": [i + 1.0], "s": [text], "pad": [[j * j % 97 for j in range(9000)]]})
-    lake.index(ValueList("x"), ValueList("s"))
+    lake.index(ValueList("x"), ValueList("s"), ValueList("k"))
     lake.view()
     return lake
 
@@ -29,6 +29,35 @@ def test_what_differs_in_the_sign_of_a_zero_is_not_asked_of_both_sides(zeros: La
             plain = str(zeros.spark.sql(sql)._jdf.queryExecution().executedPlan())
         assert "ReusedExchange" in plain
         assert str(zeros.spark.sql(sql)._jdf.queryExecution().executedPlan()).count("ReusedExchange") == plain.count("ReusedExchange")
+
+
+SUMS = "(SELECT x, count(*) AS n FROM t WHERE k < 2 GROUP BY x)"
+SOME = "(SELECT x FROM t WHERE k < 2 LIMIT 5)"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT x FROM {SUMS} UNION ALL SELECT x FROM {SUMS} TABLESAMPLE (50 PERCENT) REPEATABLE (7)",
+        f"SELECT x FROM {SUMS} UNION ALL SELECT x - rand(7) FROM {SUMS} UNION ALL SELECT x + rand(7) FROM {SUMS}",
+        f"SELECT x FROM {SOME} UNION ALL SELECT x FROM {SOME} TABLESAMPLE (50 PERCENT) REPEATABLE (7)",
+    ],
+)
+def test_what_is_sampled_is_run_once_with_what_is_not(zeros: Lake, sql: str) -> None:
+    """Below the sample no file was skipped, and beside it some were, so that Spark read the table twice, and shuffled it twice."""
+    with settings_of(zeros.spark, SORTED):
+        with zeros.skipping.disabled():
+            plain = str(zeros.spark.sql(sql)._jdf.queryExecution().executedPlan())
+        assert plain.count("FileScan") == 1
+        frame = zeros.spark.sql(sql)
+        assert str(frame._jdf.queryExecution().executedPlan()).count("FileScan") == 1
+        assert len(frame.collect()) >= 2  # those beside the sample
+
+
+def test_equal_parts_beside_another_sample_are_skipped(zeros: Lake) -> None:
+    sql = f"SELECT x FROM {SUMS} UNION ALL SELECT x FROM {SUMS} UNION ALL SELECT k + 9.0D FROM t TABLESAMPLE (100 PERCENT) WHERE k < 2"
+    with settings_of(zeros.spark, SORTED):
+        assert sum(scan.files_skipped for scan in zeros.query(sql).scans) > 0
 
 
 def test_the_smallest_number_of_a_cache_may_be_either_zero_as_well(zeros: Lake) -> None:

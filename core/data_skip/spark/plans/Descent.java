@@ -15,11 +15,16 @@ import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.Expand;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
-import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.catalyst.trees.TreePatternBits;
@@ -187,10 +192,12 @@ public final class Descent {
     }
   }
 
-  /** Whether Spark may put an exchange between an operator and its parent. */
+  /** Whether Spark may put an exchange between an operator and its parent: not where that surely takes rows as they lie. */
   private static boolean isExchanged(Place place) {
     LogicalPlan parent = place.parent.plan;
-    return parent instanceof Join || parent instanceof Sort || parent instanceof RepartitionOperation || Groups.of(parent);
+    boolean byRow = parent instanceof Project || parent instanceof Filter || parent instanceof Generate || parent instanceof Expand;
+    byRow |= parent instanceof Union || parent instanceof Sample || parent instanceof LocalLimit || parent instanceof BaseEvalPython;
+    return !byRow;
   }
 
   /** Leaves of what is given to equal plans what is given to all of them. Of few it has to be found out whether they are. */
@@ -199,8 +206,15 @@ public final class Descent {
     while (alike.hasNext()) {
       List some = (List) alike.next();
       boolean given = false;
-      for (int i = 0; i < some.size(); i++) given = given || !((Place) some.get(i)).given.isEmpty();
-      if (given && some.size() > 1) giveGroupsTheSame(grouped(some, true));
+      boolean sampled = false;
+      boolean all = true;
+      for (int i = 0; i < some.size(); i++) {
+        Place place = (Place) some.get(i);
+        given = given || !place.given.isEmpty();
+        sampled = sampled || place.sampled;
+        all = all && place.sampled;
+      }
+      if ((given || sampled && !all) && some.size() > 1) giveGroupsTheSame(grouped(some, true));
     }
   }
 
@@ -220,6 +234,9 @@ public final class Descent {
     java.util.Iterator each = groups.iterator();
     while (each.hasNext()) {
       List group = (List) each.next();
+      boolean sampled = false; // then all that stands below is as well
+      for (int i = 0; i < group.size(); i++) sampled = sampled || ((Place) group.get(i)).sampled;
+      for (int i = 0; i < group.size(); i++) ((Place) group.get(i)).sampled = sampled;
       for (int i = 1; i < group.size(); i++) meet((Place) group.get(0), (Place) group.get(i));
       for (int i = 1; i < group.size(); i++) meet((Place) group.get(i), (Place) group.get(0));
     }
