@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from data_skip import ValueList
+from data_skip import MinMax, ValueList
 from tests.support import Lake, settings_of
 
 SORTED = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.data_skip.join.leastBytes": "0", "spark.sql.adaptive.enabled": "false"}
@@ -58,6 +58,27 @@ def test_equal_parts_beside_another_sample_are_skipped(zeros: Lake) -> None:
     sql = f"SELECT x FROM {SUMS} UNION ALL SELECT x FROM {SUMS} UNION ALL SELECT k + 9.0D FROM t TABLESAMPLE (100 PERCENT) WHERE k < 2"
     with settings_of(zeros.spark, SORTED):
         assert sum(scan.files_skipped for scan in zeros.query(sql).scans) > 0
+
+
+def test_what_differs_in_pruning_that_spark_leaves_out_is_run_once(lake: Lake) -> None:
+    """Without a broadcast nothing prunes partitions, and both scans are equal: one had fewer files, so that Spark read the table twice."""
+    for i in range(4):
+        lake.file(f"day={i}/f", {"k": [i], "pad": [[j * j % 7919 for j in range(9000)]]})
+    lake.index(MinMax("k"))
+    lake.view()
+    days = Lake(lake.spark, lake.skipping, lake.folder.parent / "days")
+    days.file("f", {"day": range(4), "k": range(4), "name": ["a", "a", "b", "b"]})
+    days.view("days")
+    part = "SELECT t.k FROM t JOIN days d ON t.day = d.day AND t.k = d.k"
+    some = f"{part} WHERE d.name = 'a'"
+    with settings_of(lake.spark, SORTED):
+        assert sum(scan.files_skipped for scan in lake.query(some).scans) == 2
+        sql = f"{some} UNION ALL {part}"
+        lake.query(sql)
+        with lake.skipping.disabled():
+            plain = str(lake.spark.sql(sql)._jdf.queryExecution().executedPlan())
+        assert plain.count("ReusedExchange") == 1
+        assert str(lake.spark.sql(sql)._jdf.queryExecution().executedPlan()).count("ReusedExchange") == 1
 
 
 def test_the_smallest_number_of_a_cache_may_be_either_zero_as_well(zeros: Lake) -> None:

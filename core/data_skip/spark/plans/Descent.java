@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
@@ -90,7 +91,10 @@ public final class Descent {
     return (LogicalPlan) generate.makeCopy(arguments);
   }
 
-  /** The same without dynamic pruning, which asks nothing of rows that a join above it does not. */
+  /**
+   * The same without dynamic pruning, which asks nothing of rows that a join above it does not. Nothing stays in its place: where the other
+   * side is not broadcast Spark leaves it out, and runs once what is equal but for that.
+   */
   public static LogicalPlan withoutPruning(LogicalPlan plan) {
     if (!plan.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) return plan;
     return (LogicalPlan) plan.transformAllExpressionsWithPruning(
@@ -102,13 +106,22 @@ public final class Descent {
         UnknownRuleId$.MODULE$,
         new scala.runtime.AbstractPartialFunction() {
           public boolean isDefinedAt(Object expression) {
-            return expression instanceof DynamicPruning;
+            return expression instanceof DynamicPruning || expression instanceof And;
           }
 
           public Object applyOrElse(Object expression, scala.Function1 otherwise) {
-            return isDefinedAt(expression) ? Literal$.MODULE$.TrueLiteral() : otherwise.apply(expression);
+            return isDefinedAt(expression) ? unpruned((Expression) expression) : otherwise.apply(expression);
           }
         });
+  }
+
+  /** A condition without the pruning that is among its parts; true where it has no other. */
+  private static Expression unpruned(Expression condition) {
+    List rest = new ArrayList();
+    List parts = Plans.conjuncts(condition);
+    for (int i = 0; i < parts.size(); i++) if (!(parts.get(i) instanceof DynamicPruning)) rest.add(parts.get(i));
+    if (rest.size() == parts.size()) return condition;
+    return rest.isEmpty() ? Literal$.MODULE$.TrueLiteral() : KeyPredicates.all(rest);
   }
 
   private Place place(LogicalPlan plan, LogicalPlan asks, Place parent, int side) {
