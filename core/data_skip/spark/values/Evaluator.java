@@ -92,10 +92,8 @@ public final class Evaluator {
     if (Doubtful.anywhere(expression, replaced)) return null;
     Expression raising = Undated.raising(replace(expression, replaced));
     Expression small = raising == null ? null : Bounded.raising(raising);
-    if (small == null) return null;
-    Expression bound = Unshared.of(small);
-    boolean known = bound.references().isEmpty() && bound.deterministic() && evaluable(bound, new ArrayList());
-    return known && !PythonBatches.in(bound) ? bound : null;
+    boolean known = small != null && small.references().isEmpty() && small.deterministic() && evaluable(small, new ArrayList());
+    return known && !PythonBatches.in(small) ? Unshared.of(small) : null; // of what is not evaluable there may be no copy, as of a sub-query
   }
 
   /** Whether the JVM, or a Python worker, can evaluate the expression once its attributes are given: not so a variable (by id) of a lambda around it. */
@@ -176,11 +174,12 @@ public final class Evaluator {
     }
     if (PythonBatches.takesResults(node(place), replaced)) return null;
     if (!workers.knows(key)) {
-      Expression expression = Unshared.of(replace(node(place), replaced));
+      Expression expression = replace(node(place), replaced);
       scala.collection.Iterator references = expression.references().iterator();
       while (references.hasNext()) if (!attributes.contains(references.next())) return null;
       Expression small = Undated.hidden(expression, true) ? null : Bounded.raising(expression);
-      if (small == null || !Determinism.holds(small) || !evaluable(small, new ArrayList()) || !workers.tell(key, small, attributes)) return null;
+      if (small == null || !Determinism.holds(small) || !evaluable(small, new ArrayList())) return null;
+      if (!workers.tell(key, Unshared.of(small), attributes)) return null;
     }
     final List rows = new ArrayList();
     answers(node(place), types(targets), arrowStream, new Answer() {
