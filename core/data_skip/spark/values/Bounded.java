@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.ArrayAggregate;
 import org.apache.spark.sql.catalyst.expressions.ArrayInsert;
 import org.apache.spark.sql.catalyst.expressions.ArrayRepeat;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.CsvToStructs;
 import org.apache.spark.sql.catalyst.expressions.DateDiff;
 import org.apache.spark.sql.catalyst.expressions.ElementAt;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -11,10 +12,12 @@ import org.apache.spark.sql.catalyst.expressions.FormatNumber;
 import org.apache.spark.sql.catalyst.expressions.FormatString;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.JsonToStructs;
 import org.apache.spark.sql.catalyst.expressions.Length;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.RLike;
 import org.apache.spark.sql.catalyst.expressions.Sequence;
 import org.apache.spark.sql.catalyst.expressions.StringLPad;
 import org.apache.spark.sql.catalyst.expressions.StringRPad;
@@ -23,6 +26,7 @@ import org.apache.spark.sql.catalyst.expressions.StringSpace;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.catalyst.expressions.TryEval;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.expressions.XmlToStructs;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
@@ -38,10 +42,11 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * What a number in a row makes large, or reads beyond its end. A query may look at the number before (`n < 9 AND repeat(s, n) = 'aa'`);
  * here each leaf is evaluated of all values that a file holds, in the driver. What is too large raises an error, and so is unknown; and what
- * is too long to be matched by a pattern (Backtracking).
+ * is too long to be matched by a pattern (Backtracking), or tells a decimal of millions of digits.
  */
 public final class Bounded {
   private static final double MOST = 10000;
+  private static final String EXPONENT = "[eE][+-]?[0-9]{5}"; // of 1E-20000000 Spark makes a decimal of two digits for a minute
   private static final double LEAST_OF_INDEXES = -2147483647; // ElementAt takes Math.abs of one less for small, and reads there
 
   private Bounded() {}
@@ -64,7 +69,7 @@ public final class Bounded {
     if (expression instanceof Sequence && sizeOf((Sequence) expression) == null) return true;
     if (expression instanceof FormatString && !((Expression) expression.children().head()).foldable()) return true; // '%2000000000d'
     if (expression instanceof ArrayAggregate && !isOfOneSize(((ArrayAggregate) expression).merge().dataType())) return true; // concat(sum, sum)
-    if (caught && timely(here(expression, MOST)) != expression) return true;
+    if (caught && fewDigits(timely(here(expression, MOST))) != expression) return true;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (hidden((Expression) children.next(), caught || expression instanceof TryEval)) return true;
     return false;
@@ -79,11 +84,19 @@ public final class Bounded {
   }
 
   private static Expression checked(Expression expression, final double most) {
-    return timely(here((Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
+    return fewDigits(timely(here((Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
       public Object apply(Object child) {
         return checked((Expression) child, most);
       }
-    }), most));
+    }), most)));
+  }
+
+  /** As `raising`, by text in which a decimal is written with an exponent. A cast is quick. */
+  private static Expression fewDigits(Expression expression) {
+    boolean parses = expression instanceof JsonToStructs || expression instanceof CsvToStructs || expression instanceof XmlToStructs;
+    if (!parses || !expression.dataType().catalogString().contains("decimal")) return expression;
+    Expression text = (Expression) expression.children().head();
+    return raisingWhere(expression, 0, new RLike(text, new Literal(UTF8String.fromString(EXPONENT), DataTypes.StringType)));
   }
 
   /** As `raising`, by the length of a text that is matched by a pattern. */
@@ -137,8 +150,11 @@ public final class Bounded {
   }
 
   private static Expression raisingBeyond(Expression expression, int place, Expression number, double least, double most) {
+    return raisingWhere(expression, place, new Or(new LessThan(number, literal(least)), new GreaterThan(number, literal(most))));
+  }
+
+  private static Expression raisingWhere(Expression expression, int place, Expression beyond) {
     Expression operand = (Expression) expression.children().apply(place);
-    Expression beyond = new Or(new LessThan(number, literal(least)), new GreaterThan(number, literal(most)));
     Expression text = new Literal(UTF8String.fromString("too large"), DataTypes.StringType);
     Expression none = Cast$.MODULE$.apply(text, DataTypes.IntegerType, scala.Option.apply("UTC"), true); // which it is not
     Expression raised = Cast$.MODULE$.apply(none, operand.dataType(), scala.Option.apply("UTC"), true);
