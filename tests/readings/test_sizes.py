@@ -124,3 +124,20 @@ def test_what_one_value_takes_is_not_waited_for(lake: Lake) -> None:
     with settings_of(lake.spark, {"spark.data_skip.decideSeconds": "1"}):
         report = lake.query(f"SELECT * FROM t WHERE n < 9 AND {ordered}", {"short", "other"}, errors=True)
         assert any("for more than 0.5 s" in error for error in report.scans[-1].errors)
+
+
+def test_a_constant_size_or_pattern_that_raises_an_error(lake: Lake) -> None:
+    """Reports told of an error of a filter, which was that of the constant: Spark meets it only where a row comes to it."""
+    for name, n in {"one": 1, "three": 3}.items():
+        lake.file(name, {"n": [n]})
+    lake.index(ValueList("n"))
+    with settings_of(lake.spark, {"spark.sql.ansi.enabled": "true"}):
+        for raising in (
+            "repeat(string(n), CAST('a' AS INT)) = 'aa'",
+            "lpad(string(n), CAST('a' AS INT), 'x') = 'aa'",
+            "regexp_replace(string(n), string(1/0), 'b') = 'b'",
+            "split(string(n), string(1/0))[0] = 'a'",
+            "string(n) RLIKE string(1/0)",
+            "string(n) LIKE string(1/0)",
+        ):
+            lake.check(f"CASE WHEN n = 2 THEN {raising} ELSE n = 1 END", {"one"})

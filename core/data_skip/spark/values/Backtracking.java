@@ -55,8 +55,17 @@ public final class Backtracking {
   private static int longest(Expression expression, int place, char escape) {
     Expression pattern = (Expression) expression.children().apply(place);
     if (!pattern.foldable()) return NONE;
-    Object text = pattern.eval(null);
+    Object text = constant(pattern);
     return text == null ? ANY : escape == 0 ? ofRegex(text.toString(), MOST) : ofLike(text.toString(), escape, MOST);
+  }
+
+  /** What a constant gives; null where it raises an error, as whatever it is an operand of does then. */
+  public static Object constant(Expression expression) {
+    try {
+      return Unshared.of(expression).eval(null);
+    } catch (Exception raised) {
+      return null;
+    }
   }
 
   /** By a pattern of LIKE, if so many ways are tried at most. What is escaped is taken for what it is not, too. */

@@ -145,7 +145,7 @@ public final class Bounded {
     Expression operand = (Expression) expression.children().apply(place);
     Expression number = number(size == null ? operand : size);
     boolean constant = number.foldable() && operand.foldable(); // which the query evaluates by itself
-    if (constant && isWithin(number.eval(null), Math.min(least, -MOST), Math.max(most, MOST))) return expression;
+    if (constant && isWithin(Backtracking.constant(number), Math.min(least, -MOST), Math.max(most, MOST))) return expression;
     return raisingBeyond(expression, place, number, least, most);
   }
 
