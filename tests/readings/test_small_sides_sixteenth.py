@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,21 +68,15 @@ def test_a_cache_that_the_query_reads_serves_it(lake: Lake, dim: Lake) -> None:
 
 
 def test_a_side_of_many_scans_takes_its_time_once(lake: Lake, dim: Lake) -> None:
+    """By what reports say: clocks tell less of it, on a machine that does other things."""
     scans = 5
     union = " UNION ALL ".join(["SELECT k FROM fact WHERE c0 >= 0"] * scans)
     sql = f"SELECT k FROM ({union}) WHERE k IN (SELECT id FROM dim WHERE {SLOW})"
     with settings_of(lake.spark, {"spark.data_skip.join.maxSeconds": "0.4"}):
-        start = time.monotonic()
         lake.spark.sql(sql).collect()
-        taken = time.monotonic() - start
         notes = [note for scan in lake.skipping.report().scans for note in scan.notes if "is not used" in note]
     assert len([note for note in notes if "was not done in 0.4 s, and then ended" in note]) == 1, notes
     assert len([note for note in notes if "0.4 s are over" in note]) == scans - 1, notes
-    with lake.skipping.disabled():
-        start = time.monotonic()
-        lake.spark.sql(sql).collect()
-        plain = time.monotonic() - start
-    assert taken < plain + 1.5, (taken, plain)
 
 
 @pytest.mark.parametrize(("key", "type_"), [("v", "DOUBLE"), ("w", "FLOAT")])
