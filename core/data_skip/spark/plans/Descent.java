@@ -126,11 +126,12 @@ public final class Descent {
 
   private Place place(LogicalPlan plan, LogicalPlan asks, Place parent, int side) {
     Place place = new Place(plan, asks, parent, side);
-    place.shape = plan.getClass().hashCode() + (plan.children().isEmpty() ? plan.output().size() : 0);
+    boolean leftOut = Compared.leavesOut(asks);
+    place.shape = leftOut ? 0 : plan.getClass().hashCode() + (plan.children().isEmpty() ? plan.output().size() : 0);
     for (int i = 0; i < plan.children().size(); i++) {
       Place child = place((LogicalPlan) plan.children().apply(i), (LogicalPlan) asks.children().apply(i), place, i);
       place.children.add(child);
-      place.height = Math.max(place.height, child.height + 1);
+      place.height = Math.max(place.height, child.height + (leftOut ? 0 : 1));
       place.shape = 31 * place.shape + child.shape;
     }
     if (plan.containsPattern(TreePattern$.MODULE$.PLAN_EXPRESSION())) { // or one below it does
@@ -184,7 +185,10 @@ public final class Descent {
     return result;
   }
 
-  /** Highest places first: equal plans are of one height, and all that stands above them is higher. */
+  /**
+   * Highest places first: equal plans are of one height, and all that stands above them is higher, but for what is left out of comparisons (Compared).
+   * What no exchange is above comes last of its height, so that this is given to what stands on it before.
+   */
   private void descend(Set sampled) {
     Collections.sort(places, new Comparator() {
       public int compare(Object one, Object other) {
@@ -193,16 +197,25 @@ public final class Descent {
     });
     for (int start = 0, end = 0; start < places.size(); start = end) {
       List exchanged = new ArrayList();
-      while (end < places.size() && ((Place) places.get(end)).height == ((Place) places.get(start)).height) {
-        Place place = (Place) places.get(end++);
-        if (place.parent == null) continue;
-        place.sampled = place.parent.sampled || sampled.contains(place.parent.plan);
-        PushedDown below = place.sampled ? PushedDown.NOTHING : Operators.below(place.parent.asks, place.side, place.parent.given);
-        place.given = below.isEmpty() ? below : below.about(place.asks.outputSet());
-        if (isExchanged(place)) exchanged.add(place);
+      for (; end < places.size() && ((Place) places.get(end)).height == ((Place) places.get(start)).height; end++) {
+        Place place = (Place) places.get(end);
+        if (place.parent == null || !isExchanged(place)) continue;
+        give(place, sampled);
+        exchanged.add(place);
       }
       giveTheSame(exchanged);
+      for (int i = end - 1; i >= start; i--) { // children come before their parents
+        Place place = (Place) places.get(i);
+        if (place.parent != null && !isExchanged(place)) give(place, sampled);
+      }
     }
+  }
+
+  /** Gives a place what is known by its parent. */
+  private static void give(Place place, Set sampled) {
+    place.sampled = place.parent.sampled || sampled.contains(place.parent.plan);
+    PushedDown below = place.sampled ? PushedDown.NOTHING : Operators.below(place.parent.asks, place.side, place.parent.given);
+    place.given = below.isEmpty() ? below : below.about(place.asks.outputSet());
   }
 
   /** Whether Spark may put an exchange between an operator and its parent: not where that surely takes rows as they lie. */
@@ -236,7 +249,7 @@ public final class Descent {
     Map groups = new HashMap();
     for (int i = 0; i < places.size(); i++) {
       Place place = (Place) places.get(i);
-      Object key = byPlan ? (Object) place.asks.canonicalized() : new Integer(place.shape);
+      Object key = byPlan ? (Object) place.compared().canonicalized() : new Integer(place.shape);
       if (!groups.containsKey(key)) groups.put(key, new ArrayList());
       ((List) groups.get(key)).add(place);
     }
@@ -257,7 +270,7 @@ public final class Descent {
 
   /** Leaves of what the first is given what the second is given as well. */
   private static void meet(Place one, Place other) {
-    one.given = one.given.among(other.given, Alike.places(one.plan.output()), Alike.places(other.plan.output()));
+    one.given = one.given.among(other.given, Alike.places(one.compared().output()), Alike.places(other.compared().output()));
   }
 
   private LogicalPlan rewritten(Place place) {

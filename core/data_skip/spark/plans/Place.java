@@ -24,6 +24,7 @@ public final class Place {
   public boolean sampled; // whether a sample is taken of what is made of its rows
   public PushedDown given = PushedDown.NOTHING; // what is known of its rows by what stands above it
   public LogicalPlan rewritten;
+  private LogicalPlan compared;
 
   public Place(LogicalPlan plan, LogicalPlan asks, Place parent, int side) {
     this.plan = plan;
@@ -41,6 +42,12 @@ public final class Place {
       if (at.plan instanceof Project) return found;
     }
     return null;
+  }
+
+  /** The same as far as Spark compares it. */
+  public LogicalPlan compared() {
+    if (compared == null) compared = Compared.of(asks);
+    return compared;
   }
 
   public Place child(int side) {
