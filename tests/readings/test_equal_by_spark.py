@@ -88,7 +88,7 @@ def test_what_differs_in_pruning_that_spark_leaves_out_is_run_once(lake: Lake, c
 @pytest.mark.parametrize("part", ["SELECT k, max(x) AS x FROM ({}) GROUP BY k", "{}"])
 @pytest.mark.parametrize(("columns", "others"), [("x, k", "k, x"), ("pad, s, x, k", "*")])
 def test_what_differs_in_the_order_of_columns_is_run_once(zeros: Lake, part: str, columns: str, others: str) -> None:
-    """Spark goes by no such order below a join or an aggregate, and runs both once: one had fewer files, so that it read the table twice."""
+    """Spark goes by no such order below a join or an aggregate, and runs both once: one had fewer files, so that it was read twice."""
     some = f"SELECT t.x FROM ({part.format(f'SELECT {columns} FROM t')}) t JOIN VALUES (1) AS v(k) ON t.k = v.k"
     all_of_them = f"SELECT t.x FROM ({part.format(f'SELECT {others} FROM t')}) t JOIN VALUES (0), (1), (2) AS v(k) ON t.k = v.k"
     with settings_of(zeros.spark, SORTED):
