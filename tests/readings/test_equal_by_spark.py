@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import DataFrame
 
 from data_skip import MinMax, ValueList
 from tests.support import Lake, settings_of
@@ -19,6 +20,11 @@ def zeros(lake: Lake) -> Lake:
     return lake
 
 
+def plan_of(frame: DataFrame) -> str:
+    """The plan that Spark runs, as text."""
+    return str(frame._jdf.queryExecution().executedPlan())
+
+
 def test_what_differs_in_the_sign_of_a_zero_is_not_asked_of_both_sides(zeros: Lake) -> None:
     """Each scan was asked for its own zero, so that Spark read the table twice, and shuffled it twice: it was `equal`, and is not."""
     part = "SELECT t.k FROM t JOIN (SELECT * FROM VALUES ({}D, 0), (5D, 9) v(y, k)) v ON t.k = v.k AND CAST(t.x * v.y AS STRING) = '-0.0'"
@@ -26,9 +32,9 @@ def test_what_differs_in_the_sign_of_a_zero_is_not_asked_of_both_sides(zeros: La
     with settings_of(zeros.spark, SORTED):
         zeros.query(sql)
         with zeros.skipping.disabled():
-            plain = str(zeros.spark.sql(sql)._jdf.queryExecution().executedPlan())
+            plain = plan_of(zeros.spark.sql(sql))
         assert "ReusedExchange" in plain
-        assert str(zeros.spark.sql(sql)._jdf.queryExecution().executedPlan()).count("ReusedExchange") == plain.count("ReusedExchange")
+        assert plan_of(zeros.spark.sql(sql)).count("ReusedExchange") == plain.count("ReusedExchange")
 
 
 SUMS = "(SELECT x, count(*) AS n FROM t WHERE k < 2 GROUP BY x)"
@@ -47,10 +53,10 @@ def test_what_is_sampled_is_run_once_with_what_is_not(zeros: Lake, sql: str) -> 
     """Below the sample no file was skipped, and beside it some were, so that Spark read the table twice, and shuffled it twice."""
     with settings_of(zeros.spark, SORTED):
         with zeros.skipping.disabled():
-            plain = str(zeros.spark.sql(sql)._jdf.queryExecution().executedPlan())
+            plain = plan_of(zeros.spark.sql(sql))
         assert plain.count("FileScan") == 1
         frame = zeros.spark.sql(sql)
-        assert str(frame._jdf.queryExecution().executedPlan()).count("FileScan") == 1
+        assert plan_of(frame).count("FileScan") == 1
         assert len(frame.collect()) >= 2  # those beside the sample
 
 
@@ -80,9 +86,9 @@ def test_what_differs_in_pruning_that_spark_leaves_out_is_run_once(lake: Lake, c
         sql = f"{some} UNION ALL {part}"
         lake.query(sql)
         with lake.skipping.disabled():
-            plain = str(lake.spark.sql(sql)._jdf.queryExecution().executedPlan())
+            plain = plan_of(lake.spark.sql(sql))
         assert plain.count("ReusedExchange") == 1
-        assert str(lake.spark.sql(sql)._jdf.queryExecution().executedPlan()).count("ReusedExchange") == 1
+        assert plan_of(lake.spark.sql(sql)).count("ReusedExchange") == 1
 
 
 @pytest.mark.parametrize("part", ["SELECT k, max(x) AS x FROM ({}) GROUP BY k", "{}"])
@@ -96,9 +102,9 @@ def test_what_differs_in_the_order_of_columns_is_run_once(zeros: Lake, part: str
         sql = f"{some} UNION ALL {all_of_them}"
         zeros.query(sql)
         with zeros.skipping.disabled():
-            plain = str(zeros.spark.sql(sql)._jdf.queryExecution().executedPlan())
+            plain = plan_of(zeros.spark.sql(sql))
         assert plain.count("FileScan") == 1
-        assert str(zeros.spark.sql(sql)._jdf.queryExecution().executedPlan()).count("FileScan") == 1
+        assert plan_of(zeros.spark.sql(sql)).count("FileScan") == 1
 
 
 def test_the_smallest_number_of_a_cache_may_be_either_zero_as_well(zeros: Lake) -> None:
