@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from data_skip import ValueList
+from data_skip import MinMax, ValueList
 from tests.support import Lake, settings_of
 
 MOST = 2**31 - 1
@@ -141,3 +141,15 @@ def test_a_constant_size_or_pattern_that_raises_an_error(lake: Lake) -> None:
             "string(n) LIKE string(1/0)",
         ):
             lake.check(f"CASE WHEN n = 2 THEN {raising} ELSE n = 1 END", {"one"})
+
+
+def test_a_number_is_not_rounded_to_a_million_digits_here(lake: Lake) -> None:
+    """Of whole numbers Spark's code leaves out what does nothing; interpreted, it writes all digits of each, for seconds or for days."""
+    for name, n in {"three": 3, "four": 4, "far": 50}.items():
+        lake.file(name, {"n": pa.array([n], pa.int32()), "m": pa.array([n], pa.int64()), "d": [n + 0.5]})
+    lake.index(MinMax("n"), ValueList("m"), ValueList("d"))
+    lake.view()
+    lake.query("SELECT * FROM t WHERE round(n, 3000000) = 3", {"three", "four", "far"})
+    lake.query("SELECT * FROM t WHERE bround(m, 3000000) = 3", {"three", "four", "far"})
+    lake.query("SELECT * FROM t WHERE n < 4 AND CASE WHEN n = 50 THEN round(d, -3000000) = 1 ELSE m = 3 END", {"three"})
+    lake.query("SELECT * FROM t WHERE round(n, 2) = 3 AND bround(m, 1000) = 3 AND round(d, 0) = 4", {"three"})

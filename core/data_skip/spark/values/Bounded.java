@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.RLike;
+import org.apache.spark.sql.catalyst.expressions.RoundBase;
 import org.apache.spark.sql.catalyst.expressions.Sequence;
 import org.apache.spark.sql.catalyst.expressions.StringLPad;
 import org.apache.spark.sql.catalyst.expressions.StringRPad;
@@ -46,6 +47,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 public final class Bounded {
   private static final double MOST = 10000;
+  private static final double MOST_DIGITS = 1000; // to which a number is rounded: of whole ones RoundBase.eval writes them all, its code none
   private static final String EXPONENT = "[eE][+-]?[0-9]{5}"; // of 1E-20000000 Spark makes a decimal of two digits for a minute
   private static final double LEAST_OF_INDEXES = -2147483647; // ElementAt takes Math.abs of one less for small, and reads there
 
@@ -67,12 +69,17 @@ public final class Bounded {
   /** Whether a part of an expression may be too large, and no number in it tells; `caught`: nor would an error. */
   private static boolean hidden(Expression expression, boolean caught) {
     if (expression instanceof Sequence && sizeOf((Sequence) expression) == null) return true;
+    if (expression instanceof RoundBase && roundsFar(expression)) return true;
     if (expression instanceof FormatString && !((Expression) expression.children().head()).foldable()) return true; // '%2000000000d'
     if (expression instanceof ArrayAggregate && !isOfOneSize(((ArrayAggregate) expression).merge().dataType())) return true; // concat(sum, sum)
     if (caught && fewDigits(timely(here(expression, MOST))) != expression) return true;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (hidden((Expression) children.next(), caught || expression instanceof TryEval)) return true;
     return false;
+  }
+
+  private static boolean roundsFar(Expression round) {
+    return !isWithin(Backtracking.constant(number((Expression) round.children().apply(1))), -MOST_DIGITS, MOST_DIGITS);
   }
 
   /** Whether all values of a type are as large. */

@@ -72,10 +72,12 @@ public final class Ranges {
         for (int i = 0; i < children.length; i++) {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
         }
-        Expression own = Unshared.of((Expression) expression.withNewChildren(Plans.seq(references)));
-        this.step = new Repeated(own);
-        Expression ansi = rule != null && rule.checked ? AnsiForm.of(own) : null;
-        if (ansi != null) this.checked = new Repeated(ansi);
+        Expression own = Bounded.raising((Expression) expression.withNewChildren(Plans.seq(references)));
+        if (own != null) {
+          own = Unshared.of(own);
+          this.step = new Repeated(own);
+          if (rule != null && rule.checked) this.checked = new Repeated(AnsiForm.of(own));
+        }
       }
       if (name.equals("InSet")) this.members = new Members(((InSet) expression).hset().iterator(), children[0].ordering);
       if (name.equals("In")) this.members = listed();
