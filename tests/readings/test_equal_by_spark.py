@@ -1,4 +1,4 @@
-"""What Spark's `equals` takes for the same, and its maps do not; and what stands in a cache."""
+"""What Spark's `equals` takes for the same, and its maps do not; what it plans alike, and runs once; and what stands in a cache."""
 
 from __future__ import annotations
 
@@ -105,6 +105,72 @@ def test_what_differs_in_the_order_of_columns_is_run_once(zeros: Lake, part: str
             plain = plan_of(zeros.spark.sql(sql))
         assert plain.count("FileScan") == 1
         assert plan_of(zeros.spark.sql(sql)).count("FileScan") == 1
+
+
+NUMBERS = "(SELECT CAST(id AS INT) AS k, CAST(id AS DOUBLE) AS y FROM range(3))"
+GROUPED = "SELECT k, max(x) AS n FROM t GROUP BY k"
+QUERY = "(SELECT max(k) + 9 FROM (SELECT b.k FROM (SELECT {} FROM t) b JOIN t c ON b.k = c.k AND b.x = c.x UNION ALL SELECT k FROM t))"
+
+
+def two(one: str, other: str) -> str:
+    """Of the first part the rows of one file, of the second all."""
+    some = f"SELECT a.n FROM ({one}) a JOIN VALUES (1) AS v(k) ON a.k = v.k"
+    return f"{some} UNION ALL SELECT a.n FROM ({other}) a JOIN VALUES (0), (1), (2) AS v(k) ON a.k = v.k"
+
+
+def grouped(part: str) -> str:
+    return f"SELECT k, max(n) AS n FROM (SELECT k, x AS n FROM t UNION ALL {part}) GROUP BY k"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (grouped(f"SELECT k, y FROM {NUMBERS} CROSS JOIN range(2)"), grouped(f"SELECT k, y FROM {NUMBERS}, range(2)")),
+        (grouped(f"SELECT /*+ REPARTITION(k) */ * FROM ({GROUPED})"), grouped(GROUPED)),
+        (f"SELECT k, x AS n FROM t WHERE x < {QUERY.format('x, k')}", f"SELECT k, x AS n FROM t WHERE x < {QUERY.format('k, x')}"),
+        (f"SELECT k, x + {QUERY.format('x, k')} AS n FROM t", f"SELECT k, x + {QUERY.format('k, x')} AS n FROM t"),
+    ],
+)
+def test_what_another_part_of_a_union_or_a_sub_query_plans_alike_is_run_once(zeros: Lake, one: str, other: str) -> None:
+    """The first part was given fewer files, so that Spark read and shuffled the table for each.
+
+    By CartesianProductExec, EnsureRequirements, and RemoveRedundantProjects of a sub-query.
+    """
+    with settings_of(zeros.spark, SORTED):
+        assert sum(scan.files_skipped for scan in zeros.query(two(one, other).split(" UNION ALL SELECT a.n")[0]).scans) >= 2
+        zeros.query(two(one, other))
+        with zeros.skipping.disabled():
+            plain = plan_of(zeros.spark.sql(two(one, other)))
+        assert "ReusedExchange" in plain
+        assert plan_of(zeros.spark.sql(two(one, other))).count("FileScan") == plain.count("FileScan")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (grouped(f"SELECT k, max(y) FROM {NUMBERS} GROUP BY k"), grouped("SELECT k, max(y) FROM VALUES (1, 2D) AS v(k, y) GROUP BY k")),
+        (grouped(f"SELECT k, max(y) FROM {NUMBERS} GROUP BY k"), "SELECT k, x AS n FROM t"),
+    ],
+)
+def test_what_spark_plans_apart_is_skipped(zeros: Lake, one: str, other: str) -> None:
+    with settings_of(zeros.spark, SORTED):
+        with zeros.skipping.disabled():
+            assert "ReusedExchange" not in plan_of(zeros.spark.sql(two(one, other)))
+        assert sum(scan.files_skipped for scan in zeros.query(two(one, other)).scans) == 2
+
+
+@pytest.mark.parametrize(("folder", "where"), [("day=1/", ""), ("", "WHERE x > 0")])
+def test_where_a_scan_has_more_columns_than_are_asked_for_their_order_counts(lake: Lake, folder: str, where: str) -> None:
+    """Spark leaves no projection out there (a scan always has the columns of partitions) and runs both parts: no file was skipped."""
+    for i in range(3):
+        lake.file(f"{folder}{i}", {"k": [i], "n": [i], "x": [1.0], "pad": [[j * j % 97 for j in range(9000)]]})
+    lake.index(MinMax("k"))
+    lake.view()
+    sql = two(f"SELECT k, n FROM t {where}", f"SELECT n, k FROM t {where}")
+    with settings_of(lake.spark, SORTED):
+        with lake.skipping.disabled():
+            assert "ReusedExchange" not in plan_of(lake.spark.sql(sql))
+        assert sum(scan.files_skipped for scan in lake.query(sql).scans) == 2
 
 
 def test_the_smallest_number_of_a_cache_may_be_either_zero_as_well(zeros: Lake) -> None:

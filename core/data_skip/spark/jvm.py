@@ -36,9 +36,9 @@ SOURCES = tuple(
             "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing Answers ChosenFiles ExplainedPath",
         ),
         ("files", "SameFiles SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
-        ("plans", "KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed Tables"),
+        ("plans", "Compared KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed Tables"),
         ("files", "HadoopSettings SessionSettings Description ScanTrees Told AskedScan Decisions SkippingFileIndex"),
-        ("plans", "Callers Writes Contracts Groups Generators PushedDown Operators Compared Place PruningValues Sampled"),
+        ("plans", "Callers Writes Contracts Groups Generators PushedDown Operators Place PruningValues Sampled"),
         ("plans", "FilesRead OrderOfGroups OrderOfRows Descent SkippingRule"),
         ("", "Shim"),
     )

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
@@ -128,9 +129,11 @@ public final class Descent {
     Place place = new Place(plan, asks, parent, side);
     boolean leftOut = Compared.leavesOut(asks);
     place.shape = leftOut ? 0 : plan.getClass().hashCode() + (plan.children().isEmpty() ? plan.output().size() : 0);
+    place.byRow = plan.children().isEmpty() ? !(plan instanceof CTERelationRef) : isByRow(plan);
     for (int i = 0; i < plan.children().size(); i++) {
       Place child = place((LogicalPlan) plan.children().apply(i), (LogicalPlan) asks.children().apply(i), place, i);
       place.children.add(child);
+      place.byRow = place.byRow && child.byRow;
       place.height = Math.max(place.height, child.height + (leftOut ? 0 : 1));
       place.shape = 31 * place.shape + child.shape;
     }
@@ -218,12 +221,28 @@ public final class Descent {
     place.given = below.isEmpty() ? below : below.about(place.asks.outputSet());
   }
 
-  /** Whether Spark may put an exchange between an operator and its parent: not where that surely takes rows as they lie. */
+  /**
+   * Whether Spark may put an exchange between an operator and its parent: not where that surely takes rows as they lie. A part of a union below an
+   * exchange is asked for by itself, where another part does more: of that Spark may plan the same though it is another logical plan, as without a
+   * sort, or a repartitioning, that is there already.
+   */
   private static boolean isExchanged(Place place) {
-    LogicalPlan parent = place.parent.plan;
-    boolean byRow = parent instanceof Project || parent instanceof Filter || parent instanceof Generate || parent instanceof Expand;
-    byRow |= parent instanceof Union || parent instanceof Sample || parent instanceof LocalLimit || parent instanceof BaseEvalPython;
-    return !byRow;
+    return !isByRow(place.parent.plan) || isBesideOthers(place) && isBelowExchange(place);
+  }
+
+  private static boolean isByRow(LogicalPlan plan) {
+    boolean byRow = plan instanceof Project || plan instanceof Filter || plan instanceof Generate || plan instanceof Expand;
+    return byRow || plan instanceof Union || plan instanceof Sample || plan instanceof LocalLimit || plan instanceof BaseEvalPython;
+  }
+
+  private static boolean isBesideOthers(Place place) {
+    return place.parent != null && place.parent.plan instanceof Union && !place.parent.byRow;
+  }
+
+  private static boolean isBelowExchange(Place place) {
+    Place at = place;
+    while (at.parent != null && isByRow(at.parent.plan)) at = at.parent;
+    return at.parent != null;
   }
 
   /** Leaves of what is given to equal plans what is given to all of them. Of few it has to be found out whether they are. */
@@ -244,16 +263,28 @@ public final class Descent {
     }
   }
 
-  /** Lists of places: by their plans, or by the shapes of these. */
-  private static Collection grouped(List places, boolean byPlan) {
+  /** Lists of places: by what is compared of them, or by the shapes of their plans. */
+  private static Collection grouped(List places, boolean exactly) {
     Map groups = new HashMap();
     for (int i = 0; i < places.size(); i++) {
       Place place = (Place) places.get(i);
-      Object key = byPlan ? (Object) place.compared().canonicalized() : new Integer(place.shape);
+      Object key = exactly ? compared(place) : new Integer(place.shape);
       if (!groups.containsKey(key)) groups.put(key, new ArrayList());
       ((List) groups.get(key)).add(place);
     }
     return groups.values();
+  }
+
+  /** The plan, and of a part of a union that is compared by itself what the whole reads. */
+  private static Object compared(Place place) {
+    List compared = new ArrayList();
+    compared.add(place.compared().canonicalized());
+    scala.collection.Iterator leaves = isBesideOthers(place) ? place.parent.plan.collectLeaves().iterator() : scala.collection.Iterator$.MODULE$.empty();
+    while (leaves.hasNext()) {
+      Object leaf = leaves.next();
+      compared.add(leaf instanceof LogicalRelation ? ((LogicalRelation) leaf).relation() : leaf.getClass());
+    }
+    return compared;
   }
 
   private static void giveGroupsTheSame(Collection groups) {

@@ -21,6 +21,7 @@ public final class Place {
   public final Map repeating = new IdentityHashMap(); // those that repeat the other side of a join -> the place on this side of it
   public int height;
   public int shape; // plans that the optimizer leaves equal have equal ones: the kinds of their operators, and how many columns their scans have
+  public boolean byRow; // whether all that it stands on takes rows as they lie
   public boolean sampled; // whether a sample is taken of what is made of its rows
   public PushedDown given = PushedDown.NOTHING; // what is known of its rows by what stands above it
   public LogicalPlan rewritten;

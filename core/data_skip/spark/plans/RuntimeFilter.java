@@ -225,7 +225,8 @@ public final class RuntimeFilter {
     for (int i = 0; !scalar && i < output.size(); i++) all.put(((Attribute) output.apply(i)).exprId(), new Integer(OTHER_SIDE + i));
     // What compares with a sub-query is a filter of Spark's as well, at the scan; the conditions of a join are tested above its exchanges.
     List forms = scalar ? Alike.toSpark(conditions, all) : Alike.exactly(conditions, all);
-    return java.util.Arrays.asList(new Object[] {Boolean.valueOf(scalar), other.canonicalized(), new HashSet(forms)});
+    LogicalPlan plan = scalar ? Compared.of(other) : other;
+    return java.util.Arrays.asList(new Object[] {Boolean.valueOf(scalar), plan.canonicalized(), new HashSet(forms)});
   }
 
   /** Runs the small side: what its rows say of the scan's, as a predicate of the scan alone; null where they say nothing. */
