@@ -13,9 +13,9 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
 from data_skip.store.commit import Commit, retried
-from data_skip.store.guard import is_part
+from data_skip.store.guard import MOST_COMMIT, is_part
 from data_skip.store.layout import NotDeletedError, StoreError, said
-from data_skip.store.left_behind import delete_empty_checkpoints, take_back
+from data_skip.store.left_behind import added_by, delete_empty_checkpoints, take_back
 from data_skip.store.object_place import ELSEWHERE
 from data_skip.store.opened import DeltaReader
 from data_skip.store.snapshot import Snapshot
@@ -60,7 +60,7 @@ class DeltaWriter(DeltaReader):
         finally:
             if self._folder != folder:  # deltalake has followed the link before
                 raise StoreError(f"{self.location} was turned to another folder meanwhile; what was written, if anything, is in {folder}")
-            if self._is_local and self._was_replaced(snapshot.version, before, target):
+            if self._is_local and (self._was_replaced(snapshot.version, before, target) or self._lacks_parts(snapshot.version + 1, commit)):
                 tally = written.tally if written else NO_TALLY
                 take_back(self.location, commit.name, snapshot.version + 1, self._parts_here() - lying - snapshot.parts, tally)
                 raise StoreError(f"the index at {self.location} was deleted meanwhile, or put back from a copy; nothing was written")
@@ -128,6 +128,17 @@ class DeltaWriter(DeltaReader):
         if now is not None and before is not None and now[:-1] == before[:-1]:
             return False
         return os.path.exists(f"{self.location}/_delta_log/{version:020}.json") or not self._is_still(target)
+
+    def _lacks_parts(self, version: int, commit: Commit) -> bool:
+        """Whether files of rows that a commit adds are gone: they were written before a copy was put back.
+
+        Its files may look as those of before: file systems give the numbers of deleted files to new ones, and `cp -a` keeps their times.
+        """
+        try:
+            content = self._log(version, MOST_COMMIT)
+        except FileNotFoundError:
+            return False
+        return commit.name.encode() in content and not all(os.path.exists(f"{self.location}/{part}") for part in added_by(content))
 
     def _is_still(self, target: DeltaTable) -> bool:
         """Whether the table at its place has the identity of one that was there before."""
