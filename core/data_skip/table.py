@@ -53,6 +53,7 @@ from data_skip.planning.pictured import boxes
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.jvm import Jvm, refuse_stopped, session_alone
 from data_skip.spark.settings import disabled
+from data_skip.spark.tasks import jobs_of
 from data_skip.store import Places, Snapshot, StoreError
 from data_skip.store.history import Step
 from data_skip.store.vacuuming import KEPT_HOURS
@@ -211,10 +212,11 @@ class Table:
         start = time.perf_counter()
         snapshot, state = self._snapshot(), self._state(alone=True)  # in this order: what it says of files is older than their listing
         existing = self._existing(snapshot)
-        fitted_ones = existing.fitted(indexes, state)
-        bindings = existing.to_create(fitted_ones, state)
-        asked = dict(zip(indexes, fitted_ones, strict=True))
-        report = self._index(state, snapshot, bindings, None, files_per_commit, progress, asked)
+        with jobs_of(self._spark):
+            fitted_ones = existing.fitted(indexes, state)
+            bindings = existing.to_create(fitted_ones, state)
+            asked = dict(zip(indexes, fitted_ones, strict=True))
+            report = self._index(state, snapshot, bindings, None, files_per_commit, progress, asked)
         report.seconds = time.perf_counter() - start  # with the sample of which parameters were chosen
         if report.files_collected > min(FIRST, files_per_commit):  # by several commits, perhaps
             keep_up(self._store, self._catalog, self.name, self.root)
@@ -255,7 +257,8 @@ class Table:
         DataSkipError for an index that exists, and for parameters that a sample does not tell.
         """
         existing = self._existing(self._snapshot())
-        return existing.fitted(indexes, self._state(alone=True))
+        with jobs_of(self._spark):
+            return existing.fitted(indexes, self._state(alone=True))
 
     def refresh(self, progress: bool | None = None, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of files that are new or changed since, for every index that this session knows, and commits them.
@@ -275,7 +278,8 @@ class Table:
         if not bindings:
             return IndexReport(self.name, [])
         current = complete(snapshot, [binding.index.column for binding in bindings])
-        report = self._index(state, snapshot, bindings, current, files_per_commit, progress)
+        with jobs_of(self._spark):
+            report = self._index(state, snapshot, bindings, current, files_per_commit, progress)
         keep_up(self._store, self._catalog, self.name, self.root)
         return report
 

@@ -244,6 +244,7 @@ def session_alone(spark: SparkSession) -> SparkSession:
     session = SparkSession.__new__(SparkSession)
     session.__dict__.update({name: vars(spark)[name] for name in ("_sc", "_jsc", "_jvm")})
     session._jsparkSession = spark._jsparkSession.cloneSession()
+    session._jsparkSession.clearTags()  # which this thread's jobs would lose with its first query: they are those of `jobs_of`
     return session
 
 

@@ -1,8 +1,35 @@
-"""How far Spark is with the jobs that run now."""
+"""Spark's jobs: how far it is with those that run now, and by what they are ended."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from py4j.protocol import Py4JError
 from pyspark import StatusTracker
+from pyspark.sql import SparkSession
+
+_TAGS = "spark.job.tags"  # the property of a thread that SparkContext keeps them in
+
+
+@contextmanager
+def jobs_of(spark: SparkSession) -> Iterator[None]:
+    """Within, all jobs that this thread starts have the tags of a session's queries, by which interruptAll and interruptTag end them.
+
+    Spark gives them to queries alone: not to jobs of RDDs, nor, but for those of the user, to queries of a copy of the session.
+    """
+    context, before = spark.sparkContext, spark.sparkContext.getLocalProperty(_TAGS)
+    try:
+        session = spark._jsparkSession
+        own = [session.sessionJobTag(), session.managedJobTags().get().values().mkString(",")]
+        context.setLocalProperty(_TAGS, ",".join(filter(None, [before, *own])))
+    except Py4JError:  # of a Spark that has others
+        pass
+    try:
+        yield
+    finally:
+        with suppress(Py4JError, AttributeError):  # it was stopped meanwhile
+            context._jsc.setLocalProperty(_TAGS, before)
 
 
 def tasks_done(tracker: StatusTracker) -> tuple[int, int]:
