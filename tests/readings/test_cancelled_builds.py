@@ -12,6 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import DataSkipError, Index, MinMax
+from data_skip.planning import bounded
+from data_skip.spark.errors import is_cancelled
+from data_skip.spark.tasks import jobs_of
 from tests.support import Lake
 from tests.test_cancelling import by_interrupting_all, by_tag_of_the_session, ended, wait_for_a_job
 
@@ -43,3 +46,39 @@ def test_an_index_is_cancelled_with_its_session(lake: Lake, cancelling: Callable
     assert table.describe().version == 1  # as it was
     lake.view()
     assert lake.read_by("SELECT * FROM t WHERE x > 3") == set()
+
+
+def test_a_refresh_that_was_cancelled_is_tried_by_the_next_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that failed soon: of what takes long and fails, the next is tried later only."""
+    monkeypatch.setattr(bounded, "_LONG", -1.0)
+    monkeypatch.setattr(bounded, "_AGAIN", 1e9)
+    whys = ["[SPARK_JOB_CANCELLED] Job 1 cancelled"] * 2 + ["disk full"]
+
+    def refresh() -> Any:
+        raise DataSkipError(whys.pop(0))
+
+    index = bounded.Bounded(10)
+    index.refreshed_by("t", refresh)
+    for left in (2, 1, 0, 0):
+        time.sleep(0.01)
+        with pytest.raises(DataSkipError, match="cannot be refreshed"):
+            index.bring_up_to_date()
+        assert len(whys) == left
+
+
+def test_nothing_more_is_run_once_spark_is_stopped() -> None:
+    """As DAGScheduler.cleanUpAfterSchedulerStop says it, by an error that has no class."""
+    assert is_cancelled(Exception("Job 4 cancelled because SparkContext was shut down"))
+    assert not is_cancelled(Exception("Job aborted due to stage failure"))
+
+
+def test_a_session_that_is_stopped_meanwhile_is_told(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PySpark lets go of its JVM, and raises an AssertionError without a word, or an AttributeError of the same."""
+
+    def command() -> None:
+        with monkeypatch.context() as patch, jobs_of(lake.spark):
+            patch.setattr(lake.spark.sparkContext, "_jsc", None)  # as SparkContext.stop() does
+            raise AssertionError
+
+    with ThreadPoolExecutor(1) as thread, pytest.raises(DataSkipError, match="stopped meanwhile"):
+        thread.submit(command).result()

@@ -10,6 +10,7 @@ from typing import Any
 
 from data_skip.building.index_report import IndexReport
 from data_skip.errors import DataSkipError
+from data_skip.spark.errors import is_cancelled
 from data_skip.store.clock import now
 
 Refresh = Callable[[], IndexReport]
@@ -103,7 +104,7 @@ class Bounded:
             self._error = None
         except BaseException as error:  # which is the query's, not this thread's; a panic of deltalake's Rust is no Exception
             self._error = error
-            took = now() - started
+            took = 0.0 if is_cancelled(error) else now() - started  # by its user, which says nothing of another one
             self._tried_again = now() + (min(took * _AGAIN, _MOST_AGAIN) if took > _LONG else 0.0)
         finally:
             with self._lock:

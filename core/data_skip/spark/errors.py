@@ -13,6 +13,7 @@ SPARK_ERRORS = (PySparkException, Py4JJavaError)  # pyspark leaves some errors o
 _IN_A_WORKER = "An exception was thrown from the Python worker"
 _IN_A_THREAD = "Exception thrown in awaitResult:"  # after which Spark says nothing: its cause does
 _OF_A_TASK = "Traceback (most recent call last):"  # of an RDD
+_CANCELLED = ("SPARK_JOB_CANCELLED", "cancelled because SparkContext was shut down")
 _OF_WORKERS = ("ModuleNotFoundError", "PYTHON_VERSION_MISMATCH", "OtherCode")
 
 
@@ -35,9 +36,9 @@ def not_understood(error: Exception) -> str:
     return f"{line}; a package's functions are known after its register(spark), as log_skip's" if "UNRESOLVED_ROUTINE" in line else line
 
 
-def is_cancelled(error: Exception) -> bool:
-    """Whether somebody has cancelled the job: then nothing more is to be run."""
-    return "SPARK_JOB_CANCELLED" in first_line(error)
+def is_cancelled(error: BaseException) -> bool:
+    """Whether somebody has cancelled the job, or stopped Spark: then nothing more is to be run."""
+    return any(why in first_line(error) for why in _CANCELLED)
 
 
 def is_of_workers(error: Exception) -> bool:

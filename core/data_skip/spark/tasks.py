@@ -9,6 +9,8 @@ from py4j.protocol import Py4JError
 from pyspark import StatusTracker
 from pyspark.sql import SparkSession
 
+from data_skip.errors import DataSkipError
+
 _TAGS = "spark.job.tags"  # the property of a thread that SparkContext keeps them in
 
 
@@ -27,6 +29,11 @@ def jobs_of(spark: SparkSession) -> Iterator[None]:
         pass
     try:
         yield
+    except Exception as error:  # as an AssertionError of PySpark
+        if context._jsc is None or context._jsc.sc().isStopped():
+            kept = "of what was committed nothing is lost, refresh() goes on"
+            raise DataSkipError(f"this SparkSession was stopped meanwhile; {kept}") from error
+        raise
     finally:
         with suppress(Py4JError, AttributeError):  # it was stopped meanwhile
             context._jsc.setLocalProperty(_TAGS, before)
