@@ -66,6 +66,26 @@ def test_rows_that_go_by_the_order_are_counted_or_compared(ordered: Lake, sql: s
     read_all(ordered, sql)
 
 
+BOTH = f"({SUMS}) a JOIN ({SUMS_AND_MORE}) b ON a.k = abs(b.k) WHERE a.k = 5"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT count(DISTINCT s) FROM (SELECT s FROM ({SUMS}) WHERE k = 5 UNION ALL SELECT s FROM ({SUMS_AND_MORE}))",  # 7 for 6
+        f"SELECT size(collect_set(s)) FROM (SELECT s FROM ({SUMS}) WHERE k = 5 UNION ALL SELECT s FROM ({SUMS_AND_MORE}))",
+        f"SELECT array_position(array(a.s), b.s), a.s - b.s FROM {BOTH}",
+    ],
+)
+def test_what_compares_is_no_boolean(ordered: Lake, sql: str) -> None:
+    read_all(ordered, sql)
+
+
+def test_what_is_shown_side_by_side_skips(ordered: Lake) -> None:
+    report = ordered.query(f"SELECT round(a.s / b.s, 6), round(coalesce(a.s, b.s), 6) FROM {BOTH}")
+    assert sorted(scan.files_read for scan in report.scans) == [1, 7]
+
+
 def test_with_what_was_drawn_or_added_before(ordered: Lake) -> None:
     """For a cache, or at a checkpoint, which may have been filled when the table had no index."""
     with ordered.skipping.disabled():

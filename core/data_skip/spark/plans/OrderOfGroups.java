@@ -1,7 +1,14 @@
 package data_skip;
 
+import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.CaseWhen;
+import org.apache.spark.sql.catalyst.expressions.Coalesce;
+import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
+import org.apache.spark.sql.catalyst.expressions.Divide;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.Multiply;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.RankLike;
 import org.apache.spark.sql.catalyst.expressions.RowFrame$;
@@ -10,8 +17,17 @@ import org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$;
 import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
+import org.apache.spark.sql.catalyst.expressions.WindowFrame;
+import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Average;
 import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.expressions.aggregate.First;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Last;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
 import org.apache.spark.sql.catalyst.expressions.objects.InvokeLike;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
@@ -35,6 +51,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
+import org.apache.spark.sql.types.AtomicType;
+import org.apache.spark.sql.types.BooleanType;
 
 /** Of what operators and functions give, whether it goes by the order of the rows that they are given, or by which of them are in one task. */
 public final class OrderOfGroups {
@@ -97,6 +115,33 @@ public final class OrderOfGroups {
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (counts((Expression) children.next())) return true;
     return false;
+  }
+
+  /**
+   * Whether an expression may compare values that it is given with each other, as a boolean does, count(DISTINCT s), array_position(array(a), b) or
+   * a - b, of which nothing is left where they are alike: not one that is given a single value, or shows them side by side, as a / b.
+   */
+  public static boolean compares(Expression expression) {
+    if (expression instanceof WindowSpecDefinition || expression instanceof WindowFrame) return false; // which have no type
+    if (expression.dataType() instanceof BooleanType) return true;
+    if (expression instanceof AggregateExpression) {
+      AggregateExpression aggregate = (AggregateExpression) expression;
+      return aggregate.isDistinct() || !showsOrAdds(aggregate.aggregateFunction());
+    }
+    if (showsOrAdds(expression)) return false;
+    int values = 0;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (!((Expression) children.next()).foldable()) values++;
+    return values > 1;
+  }
+
+  private static boolean showsOrAdds(Expression function) {
+    if (function instanceof Min || function instanceof Max) return function.dataType() instanceof AtomicType; // of (s, id) an id is shown by s
+    boolean adds = function instanceof Count || function instanceof Sum || function instanceof Average;
+    boolean takes = function instanceof First || function instanceof Last || function instanceof WindowExpression;
+    boolean chooses = function instanceof If || function instanceof CaseWhen || function instanceof Coalesce; // by booleans, and NULLs
+    boolean calculates = function instanceof Add || function instanceof Multiply || function instanceof Divide;
+    return adds || takes || chooses || calculates || function instanceof CreateNamedStruct;
   }
 
   /** Whether a function of users is not deterministic, so that it may count or ask for its task, or is given many rows at once. */

@@ -13,8 +13,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
-import org.apache.spark.sql.catalyst.expressions.WindowFrame;
-import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
@@ -25,7 +23,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.types.BooleanType;
 
 /**
  * The scans of a query that have to read the same files. What some operators give goes by the order of rows, and by which of them are in one task:
@@ -34,7 +31,7 @@ import org.apache.spark.sql.types.BooleanType;
  * give for the same rows, as one that joins such a sum with itself: of these, one must not skip more than the other.
  *
  * Which are compared is not followed. It is enough that two operators over one table are asked for: that what they give is spoken of by a condition,
- * a key or a boolean, or that it goes by them which rows a filter, a join or another operator is given. What is only shown is not. An operator at two
+ * a key or what compares, or that it goes by them which rows a filter, a join or another operator is given. What is only shown is not. An operator at two
  * places is two, though the optimizer leaves the same object at both: as where it puts what stands outside of a correlated sub-query into that.
  */
 public final class OrderOfRows {
@@ -201,10 +198,9 @@ public final class OrderOfRows {
     for (int i = 0; i < attributes.size(); i++) asked.add(((Attribute) attributes.apply(i)).exprId());
   }
 
-  /** isAsked: whether what an expression gives is spoken of; else it is shown, but for booleans in it, which compare. */
+  /** isAsked: whether what an expression gives is spoken of; else it is shown, but for what compares in it. */
   private void ask(Expression expression, boolean isAsked, List scans) {
-    boolean hasType = !(expression instanceof WindowSpecDefinition) && !(expression instanceof WindowFrame);
-    isAsked = isAsked || hasType && expression.dataType() instanceof BooleanType;
+    isAsked = isAsked || OrderOfGroups.compares(expression);
     if (isAsked && expression instanceof Attribute) asked.add(((Attribute) expression).exprId());
     if (expression instanceof SubqueryExpression) {
       LogicalPlan query = (LogicalPlan) ((SubqueryExpression) expression).plan();
