@@ -75,6 +75,8 @@ BOTH = f"({SUMS}) a JOIN ({SUMS_AND_MORE}) b ON a.k = abs(b.k) WHERE a.k = 5"
         f"SELECT count(DISTINCT s) FROM (SELECT s FROM ({SUMS}) WHERE k = 5 UNION ALL SELECT s FROM ({SUMS_AND_MORE}))",  # 7 for 6
         f"SELECT size(collect_set(s)) FROM (SELECT s FROM ({SUMS}) WHERE k = 5 UNION ALL SELECT s FROM ({SUMS_AND_MORE}))",
         f"SELECT array_position(array(a.s), b.s), a.s - b.s FROM {BOTH}",
+        f"SELECT floor(a.s / b.s) FROM {BOTH}",
+        f"SELECT CAST(100 * a.s / b.s AS INT) FROM {BOTH}",
     ],
 )
 def test_what_compares_is_no_boolean(ordered: Lake, sql: str) -> None:

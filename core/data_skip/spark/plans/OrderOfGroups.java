@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.RowFrame$;
 import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$;
 import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
+import org.apache.spark.sql.catalyst.expressions.UnaryExpression;
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowFrame;
@@ -53,6 +54,8 @@ import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.execution.datasources.WriteFiles;
 import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.FractionalType;
+import org.apache.spark.sql.types.IntegralType;
 
 /** Of what operators and functions give, whether it goes by the order of the rows that they are given, or by which of them are in one task. */
 public final class OrderOfGroups {
@@ -119,7 +122,8 @@ public final class OrderOfGroups {
 
   /**
    * Whether an expression may compare values that it is given with each other, as a boolean does, count(DISTINCT s), array_position(array(a), b) or
-   * a - b, of which nothing is left where they are alike: not one that is given a single value, or shows them side by side, as a / b.
+   * a - b, of which nothing is left where they are alike: not one that is given a single value, or shows them side by side, as a / b. But
+   * floor(a / b) is 0 for a 1 where a last digit is another.
    */
   public static boolean compares(Expression expression) {
     if (expression instanceof WindowSpecDefinition || expression instanceof WindowFrame) return false; // which have no type
@@ -129,10 +133,25 @@ public final class OrderOfGroups {
       return aggregate.isDistinct() || !showsOrAdds(aggregate.aggregateFunction());
     }
     if (showsOrAdds(expression)) return false;
+    return values(expression) > 1 || expression.dataType() instanceof IntegralType && isOfFraction(expression);
+  }
+
+  /** How many values that are not constant an expression is given. */
+  private static int values(Expression expression) {
     int values = 0;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) if (!((Expression) children.next()).foldable()) values++;
-    return values > 1;
+    return values;
+  }
+
+  /** Whether an expression is given a fraction that is made of several values. */
+  private static boolean isOfFraction(Expression expression) {
+    Expression below = expression;
+    while (below instanceof UnaryExpression) {
+      below = (Expression) below.children().head();
+      if (below.dataType() instanceof FractionalType && values(below) > 1) return true;
+    }
+    return false;
   }
 
   private static boolean showsOrAdds(Expression function) {
