@@ -9,9 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrameReader, SparkSession
 
 from data_skip import DataSkipError, Index, MinMax
+from data_skip.building.source import TableSource, frame_of
 from data_skip.planning import bounded
 from data_skip.spark.errors import is_cancelled
 from data_skip.spark.tasks import jobs_of
@@ -82,3 +84,12 @@ def test_a_session_that_is_stopped_meanwhile_is_told(lake: Lake, monkeypatch: py
 
     with ThreadPoolExecutor(1) as thread, pytest.raises(DataSkipError, match="stopped meanwhile"):
         thread.submit(command).result()
+
+
+def test_no_format_is_advised_where_looking_for_the_schema_is_cancelled(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cancelled(*_: Any) -> Any:
+        raise PySparkException("[SPARK_JOB_CANCELLED] Job 1 cancelled part of cancelled job group a")
+
+    monkeypatch.setattr(DataFrameReader, "load", cancelled)
+    with pytest.raises(DataSkipError, match=r"cannot be read: .* group a$"):
+        frame_of(lake.spark, TableSource("t", False, None, None, {}))

@@ -31,7 +31,7 @@ _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")  # and tho
 _WITH_SCHEMA = ("parquet", "orc", "avro", "geoparquet", "text")  # formats of which one file tells the columns
 _MERGING = ("parquet", "orc", "geoparquet")  # but these of all, where the reader is told to merge what files say
 _GLOB = re.compile(r"[{}\[\]*?\\]")  # what makes a path a pattern of Hadoop's
-_NO_FORMAT = re.compile("PATH_NOT_FOUND|CONFLICTING_DIRECTORY")  # errors of Spark of which no format is the cause
+_NO_FORMAT = re.compile("PATH_NOT_FOUND|CONFLICTING_DIRECTORY|SPARK_JOB_CANCELLED")  # errors of Spark of which no format is the cause
 _ANY = "data_skip_any string"  # a schema that every format takes
 
 
