@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import pandas as pd
 from pyspark.sql import SparkSession
@@ -29,6 +30,7 @@ Function = Callable[[str], Any]
 F = TypeVar("F", bound=Function)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _known: dict[str, Extractor] = {}
+_registered: WeakKeyDictionary[SparkSession, set[Extractor]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -148,8 +150,17 @@ def known(name: str) -> Extractor:
 
 def register(spark: SparkSession) -> None:
     """Makes every extractor a SQL function of the session. A temporary function of the same name is replaced."""
+    _registered.pop(spark, None)
+    register_missing(spark)
+
+
+def register_missing(spark: SparkSession) -> None:
+    """As `register`, but for those that it has registered in this session: Spark warns of each function that is replaced."""
+    given = _registered.setdefault(spark, set())
     for each in extractors():
-        each.register(spark)
+        if each not in given:
+            each.register(spark)
+            given.add(each)
 
 
 def literal(value: Any) -> str:

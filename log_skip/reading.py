@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
-from log_skip.extractors import literal, register, sql_extractor
+from log_skip.extractors import literal, register_missing, sql_extractor
 
 MALFORMED = "_malformed"
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
@@ -71,9 +71,9 @@ def read_access_log(spark: SparkSession, path: str) -> DataFrame:
     The server and port with which lines in vhost_combined begin are passed over.
     A line in another format, or of an impossible time, is kept whole in `_malformed`, which is NULL for all others; `malformed_lines`
     counts them. A field that is absent (`-`) is NULL, and so are method, path and protocol of a request that is none (`request` has
-    it). Registers the extractors.
+    it). Registers the extractors that the session has not been given yet.
     """
-    register(spark)
+    register_missing(spark)
     lines = spark.read.text(path)
     fields = [f"{sql} AS {field}" for field, sql in ACCESS_LOG.items()]
     malformed = f"CASE WHEN {ACCESS_LOG['time']} IS NULL THEN value END AS {MALFORMED}"

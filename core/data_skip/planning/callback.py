@@ -24,7 +24,7 @@ from data_skip.planning.repeated import LONGEST, Repeated
 from data_skip.planning.report import Later, Reports, ScanReport
 from data_skip.planning.small_sides import worth
 from data_skip.spark.bridge import Scan
-from data_skip.spark.errors import first_line
+from data_skip.spark.errors import first_line, in_a_sentence
 from data_skip.spark.kept import Kept, gone
 from data_skip.store import Snapshot, StoreError
 from data_skip.store.settings import CHOOSE_FILES
@@ -111,8 +111,8 @@ class Callback:
             if what in ("snapshot", "follow"):
                 why = f"{type(error).__name__}: {first_line(error)}"
                 return f"\n{why}" if what == "snapshot" else why
-            log.warning("data-skip skipped nothing: %s: %s", type(error).__name__, error)
-            return f"{type(error).__name__}: {error}" if what == "explain" else None
+            log.warning("data-skip skipped nothing: %s", in_a_sentence(error))
+            return in_a_sentence(error) if what == "explain" else None
 
     def _decide(self, kept: Kept, told: str, catalog: Catalog) -> str:
         """kept: the Listing of the JVM."""

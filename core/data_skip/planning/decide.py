@@ -25,6 +25,7 @@ from data_skip.planning.merging import Decision, generate_clause
 from data_skip.planning.partitions import partition_values
 from data_skip.planning.partitions import records as partition_records
 from data_skip.spark.bridge import Scan
+from data_skip.spark.errors import in_a_sentence
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition
 from data_skip.store.reader import cut_matters, ignores_corrupt_files
@@ -133,7 +134,7 @@ def judge(listing: Listing, find: Find, knowledge: Knowledge, by_tasks: bool = F
                 break
         found.notes += found.tasks.notes
     except Exception as error:  # the law: whatever fails, keeps the files
-        found.errors.append(f"{type(error).__name__}: {error}")
+        found.errors.append(in_a_sentence(error))
     return found
 
 
@@ -152,7 +153,7 @@ def take_away(judgement: Judgement) -> Decided:
     except Exception as error:  # as above
         listing.keep_all()
         skipped = [np.zeros_like(verdict.fresh) for verdict in verdicts]
-        judgement.errors.append(f"{type(error).__name__}: {error}")
+        judgement.errors.append(in_a_sentence(error))
     judgement.errors += [error for verdict in verdicts for error in verdict.decision.errors]
     judgement.notes += filter(None, [judgement.deadline.note])
     return Decided(judgement, skipped, (perf_counter() - judgement.start) * 1000, at_once)

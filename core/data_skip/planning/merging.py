@@ -20,6 +20,7 @@ from data_skip.expression import Call, Expression, Literal
 from data_skip.filters import Filters, Indexes
 from data_skip.planning.deadline import Deadline
 from data_skip.planning.normalize import normalize
+from data_skip.spark.errors import in_a_sentence
 
 
 @dataclass
@@ -77,5 +78,5 @@ def _label(node: Expression, indexes: Indexes, filters: Filters, decision: Decis
         try:
             clauses += list(function(node, indexes))
         except Exception as error:  # a filter of a plugin may do anything; the law: unknown keeps the file
-            decision.errors.append(f"filter {function.__module__}.{function.__qualname__}: {type(error).__name__}: {error}")
+            decision.errors.append(f"filter {function.__module__}.{function.__qualname__}: {in_a_sentence(error)}")
     return clauses

@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.DataSourceStrategy$;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.FilePartition$;
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
@@ -199,8 +200,10 @@ public final class AskedScan {
   public Listing listing() {
     List partitionFilters = new ArrayList();
     List parts = predicate == null ? partitionFilters : Plans.conjuncts(predicate);
-    for (int i = 0; i < parts.size(); i++) {
-      if (onPartitionsOnly((Expression) parts.get(i))) partitionFilters.add(parts.get(i));
+    scala.collection.Iterator spelled = DataSourceStrategy$.MODULE$.normalizeExprs(Plans.seq(parts), scan.output()).iterator();
+    while (spelled.hasNext()) {
+      Expression part = (Expression) spelled.next();
+      if (onPartitionsOnly(part)) partitionFilters.add(part);
     }
     return listing(files(Plans.seq(partitionFilters), Plans.noFilters()));
   }
@@ -255,6 +258,7 @@ public final class AskedScan {
     return FilePartition$.MODULE$.maxSplitBytes(session(), directories);
   }
 
+  /** part: with columns in the scan's spelling, which is another than the query's where case does not matter. */
   private boolean onPartitionsOnly(Expression part) {
     if (part.references().isEmpty() || !Determinism.holds(part) || SubqueryExpression$.MODULE$.hasSubquery(part)) return false;
     scala.collection.Iterator references = part.references().iterator();

@@ -109,8 +109,9 @@ public final class TreeEncoder {
       json.put("deterministic", Boolean.TRUE);
       return;
     }
-    json.put("column", columns.get(id));
-    json.put("partition", Boolean.valueOf(partitionSchema.getFieldIndex(attribute.name()).isDefined()));
+    String column = (String) columns.get(id); // a query may spell it in another case
+    json.put("column", column);
+    json.put("partition", Boolean.valueOf(partitionSchema.getFieldIndex(column).isDefined()));
   }
 
   /** AND and OR are encoded with all operands of a chain side by side, so that a long chain is not a deep tree. */
