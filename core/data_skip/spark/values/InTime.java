@@ -3,8 +3,14 @@ package data_skip;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Upper;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Spark's expressions, evaluated for as long as a decision waits (half of `spark.data_skip.decideSeconds`). A query may look at a value only
@@ -16,6 +22,8 @@ public final class InTime {
   private static final int MOST = 2; // threads that are left behind: beyond, nothing is asked until one has ended
   private static final Map LEFT = new HashMap(); // Thread -> hash of what it evaluates
 
+  private static boolean hasLetters;
+
   private InTime() {}
 
   /** What is to be done. */
@@ -26,6 +34,7 @@ public final class InTime {
   /** What comes of the work; an error where that is not known in time. */
   public static Object of(Expression expression, final Work work) throws Exception {
     refuseWhatIsLeft(expression);
+    if (expression.containsPattern(TreePattern$.MODULE$.UPPER_OR_LOWER())) makeLetters();
     final SQLConf conf = SQLConf.get();
     final Object[] found = new Object[2];
     Thread thread = new Thread("data-skip evaluates") {
@@ -59,6 +68,12 @@ public final class InTime {
     if (found[1] instanceof Exception) throw (Exception) found[1];
     if (found[1] != null) throw new IllegalStateException((Throwable) found[1]); // as of memory
     return found[0];
+  }
+
+  /** Spark's first upper() or lower() in a JVM makes a table of all letters, for seconds: those are no value's. */
+  private static synchronized void makeLetters() {
+    if (!hasLetters) new Upper(new Literal(UTF8String.fromString("a"), DataTypes.StringType)).eval(InternalRow$.MODULE$.empty());
+    hasLetters = true;
   }
 
   private static synchronized void leaveIfAlive(Thread thread, Expression expression) {
