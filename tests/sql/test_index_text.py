@@ -102,6 +102,7 @@ def test_reads_what_people_write(text: str, index: Index) -> None:
         ("Suffix(a, limit=1, limit=2)", "says limit twice"),
         ("Suffix(limit=1, a)", "'a' stands behind limit=...; SQL expressions come first"),
         ("Suffix(a, 1, 2, 3)", "is no index"),
+        ("ValueList(a, limt=3)", r"not 2: .*; did you mean limit=\.\.\.\?"),
         ("Suffix(a, length='4')", "length is how many"),
     ],
 )

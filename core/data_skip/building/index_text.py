@@ -10,7 +10,7 @@ import ast
 import inspect
 import re
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -42,7 +42,14 @@ def parse_index(text: str, kinds: Mapping[str, type[Index]]) -> Index:
     try:
         return kind(*positional, **named)
     except (ValueError, TypeError) as error:  # the second: what the class takes no such number of, or of another type
-        raise DataSkipError(f"{text!r} is no index: {error}") from error
+        raise DataSkipError(f"{text!r} is no index: {error}{_mistyped(positional, known)}") from error
+
+
+def _mistyped(positional: Iterable[Any], known: Collection[str]) -> str:
+    """A hint for what was taken for an SQL expression, and would be a parameter if it were spelled as one."""
+    names = [found[1] for one in positional if isinstance(one, str) and (found := _NAMED.fullmatch(one))]
+    near = [parameter for name in names for parameter in get_close_matches(name, known, 1)]
+    return f"; did you mean {near[0]}=...?" if near else ""
 
 
 def arguments_of(text: str, inside: str, known: Collection[str] | None = None) -> tuple[list[Any], dict[str, Any]]:
