@@ -22,3 +22,10 @@ def printable(text: str) -> str:
 def counted(count: int, one: str, several: str) -> str:
     """A count with what is counted: counted(1, "file was", "files were") is "1 file was", of 2000 it is "2,000 files were"."""
     return f"{count:,} {one if count == 1 else several}"
+
+
+def in_a_sentence(error: BaseException) -> str:
+    """What kind of error it is, and what it says; of one of Java without Java's stack, which stands in the text of a Py4JJavaError."""
+    if (java := getattr(error, "java_exception", None)) is not None:
+        return str(java.toString()).strip().split("\n")[0].removeprefix("java.lang.")
+    return f"{type(error).__name__}: {error}"

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import log_skip
 from data_skip import DataSkipError, MinMax, ValueList
-from data_skip.spark.errors import in_a_sentence
+from data_skip.errors import in_a_sentence
 from log_skip.extractors import Extractor
 from tests.support import Lake, settings_of
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from data_skip.building.index_report import IndexReport
-from data_skip.errors import DataSkipError
+from data_skip.errors import DataSkipError, in_a_sentence
 from data_skip.files.listing import Listing
 from data_skip.planning.bounded import Bounded, seconds_of
 from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
@@ -24,7 +24,7 @@ from data_skip.planning.repeated import LONGEST, Repeated
 from data_skip.planning.report import Later, Reports, ScanReport
 from data_skip.planning.small_sides import worth
 from data_skip.spark.bridge import Scan
-from data_skip.spark.errors import first_line, in_a_sentence
+from data_skip.spark.errors import first_line
 from data_skip.spark.kept import Kept, gone
 from data_skip.store import Snapshot, StoreError
 from data_skip.store.settings import CHOOSE_FILES

@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from os.path import isdir
 from posixpath import basename, dirname
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
@@ -22,11 +22,15 @@ from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
 from data_skip.index import Index, is_kind
 from data_skip.indexes import affix, bloom, gap_list, hybrid, metric_distance, min_max, value_list
-from data_skip.planning.bounded import Bounded
 from data_skip.proofs import casts, elements, tuples
 from data_skip.store import Places, Snapshot, StoreError, Watched
 from data_skip.store.places import why_inside
 from data_skip.store.storage_options import Hadoop
+
+if TYPE_CHECKING:
+    from data_skip.planning.bounded import (
+        Bounded,  # which asks what Spark raises: the command line, which needs no Spark, does not wait for it
+    )
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
 FOLDER = ".data_skip/_/_/_"

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
+from data_skip.errors import in_a_sentence
 from data_skip.expression import Call, Column, columns_of
 from data_skip.files.listing import ListedVersions, Listing, told
 from data_skip.filters import Indexes
@@ -25,7 +26,6 @@ from data_skip.planning.merging import Decision, generate_clause
 from data_skip.planning.partitions import partition_values
 from data_skip.planning.partitions import records as partition_records
 from data_skip.spark.bridge import Scan
-from data_skip.spark.errors import in_a_sentence
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition
 from data_skip.store.reader import cut_matters, ignores_corrupt_files

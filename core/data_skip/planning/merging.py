@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from data_skip.clause import ALWAYS_FALSE, ALWAYS_TRUE, Clause, Whole, all_of, any_of
+from data_skip.errors import in_a_sentence
 from data_skip.expression import Call, Expression, Literal
 from data_skip.filters import Filters, Indexes
 from data_skip.planning.deadline import Deadline
 from data_skip.planning.normalize import normalize
-from data_skip.spark.errors import in_a_sentence
 
 
 @dataclass

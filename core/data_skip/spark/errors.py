@@ -30,13 +30,6 @@ def first_line(error: BaseException | str) -> str:
     return lines[min(stack + 1, len(lines) - 1)]
 
 
-def in_a_sentence(error: BaseException) -> str:
-    """What kind of error it is, and what it says; of one of Java without Java's stack, which stands in the text of a Py4JJavaError."""
-    if isinstance(error, Py4JJavaError):
-        return str(error.java_exception.toString()).strip().split("\n")[0].removeprefix("java.lang.")
-    return f"{type(error).__name__}: {error}"
-
-
 def not_understood(error: Exception) -> str:
     """What Spark says of an expression that it does not understand, and what may help."""
     line = first_line(error)
