@@ -12,6 +12,8 @@ import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.optimizer.PushPredicateThroughJoin$;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
+import org.apache.spark.sql.catalyst.trees.TreePatternBits;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DoubleType;
@@ -67,6 +69,19 @@ public final class Plans {
 
   public static scala.collection.immutable.Seq noFilters() {
     return seq(new ArrayList());
+  }
+
+  /** The plan with those of its expressions rewritten that hold a pattern: of most plans none does, and they stay as they are. */
+  public static LogicalPlan withExpressions(LogicalPlan plan, final scala.Enumeration.Value pattern, scala.PartialFunction rule) {
+    if (!plan.containsPattern(pattern)) return plan;
+    return (LogicalPlan) plan.transformAllExpressionsWithPruning(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object patterns) {
+            return Boolean.valueOf(((TreePatternBits) patterns).containsPattern(pattern));
+          }
+        },
+        UnknownRuleId$.MODULE$,
+        rule);
   }
 
   public static Alias alias(Expression expression, String name) {

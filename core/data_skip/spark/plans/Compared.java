@@ -17,9 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
-import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
-import org.apache.spark.sql.catalyst.trees.TreePatternBits;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
@@ -36,14 +34,9 @@ public final class Compared {
   }
 
   private static LogicalPlan withSubqueries(LogicalPlan plan) {
-    if (!plan.containsPattern(TreePattern$.MODULE$.PLAN_EXPRESSION())) return plan;
-    return (LogicalPlan) plan.transformAllExpressionsWithPruning(
-        new scala.runtime.AbstractFunction1() {
-          public Object apply(Object patterns) {
-            return Boolean.valueOf(((TreePatternBits) patterns).containsPattern(TreePattern$.MODULE$.PLAN_EXPRESSION()));
-          }
-        },
-        UnknownRuleId$.MODULE$,
+    return Plans.withExpressions(
+        plan,
+        TreePattern$.MODULE$.PLAN_EXPRESSION(),
         new scala.runtime.AbstractPartialFunction() {
           public boolean isDefinedAt(Object expression) {
             return expression instanceof SubqueryExpression;

@@ -27,9 +27,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
-import org.apache.spark.sql.catalyst.rules.UnknownRuleId$;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
-import org.apache.spark.sql.catalyst.trees.TreePatternBits;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
@@ -97,14 +95,9 @@ public final class Descent {
    * side is not broadcast Spark leaves it out, and runs once what is equal but for that.
    */
   public static LogicalPlan withoutPruning(LogicalPlan plan) {
-    if (!plan.containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY())) return plan;
-    return (LogicalPlan) plan.transformAllExpressionsWithPruning(
-        new scala.runtime.AbstractFunction1() {
-          public Object apply(Object patterns) {
-            return Boolean.valueOf(((TreePatternBits) patterns).containsPattern(TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY()));
-          }
-        },
-        UnknownRuleId$.MODULE$,
+    return Plans.withExpressions(
+        plan,
+        TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY(),
         new scala.runtime.AbstractPartialFunction() {
           public boolean isDefinedAt(Object expression) {
             return expression instanceof DynamicPruning || expression instanceof And;
