@@ -27,10 +27,8 @@ from data_skip.store import Places, Snapshot, StoreError, Watched
 from data_skip.store.places import why_inside
 from data_skip.store.storage_options import Hadoop
 
-if TYPE_CHECKING:
-    from data_skip.planning.bounded import (
-        Bounded,  # which asks what Spark raises: the command line, which needs no Spark, does not wait for it
-    )
+if TYPE_CHECKING:  # it asks what Spark raises: the command line, which needs no Spark, does not wait for it
+    from data_skip.planning.bounded import Bounded
 
 CORE = (min_max, value_list, affix, gap_list, bloom, hybrid, metric_distance, elements, tuples, casts)
 FOLDER = ".data_skip/_/_/_"

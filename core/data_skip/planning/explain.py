@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
-from data_skip.errors import DataSkipError
+from data_skip.errors import DataSkipError, in_a_sentence
 from data_skip.expression import Literal
 from data_skip.pictures.boxes import Boxes
 from data_skip.planning.catalog import Knowledge
@@ -85,7 +85,7 @@ def later(decided: Decided, knowledge: Knowledge, unprofitable: Sequence[str] = 
             for said in verdicts:
                 _explain(report, said, scan, knowledge)
         except Exception as error:  # as where Spark was stopped since: the numbers are right
-            report.notes.append(f"nothing more can be said: {type(error).__name__}: {error}")
+            report.notes.append(f"nothing more can be said: {in_a_sentence(error)}")
         if verdicts:
             most = max(verdicts, key=lambda said: int(said.mask(said.listed).sum()))
             report.pictured = partial(_pictured, unquote(basename(report.table)), report.files_unknown, most, knowledge)

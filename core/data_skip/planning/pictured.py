@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from data_skip.clause import ALWAYS_TRUE, Mask, Records, survivors
 from data_skip.data_types import FRACTIONAL, INTEGRAL, WHOLE, arrow_type, element_type, is_array
-from data_skip.errors import DataSkipError
+from data_skip.errors import DataSkipError, in_a_sentence
 from data_skip.expression import Expression
 from data_skip.index import BoundIndex, Index
 from data_skip.pictures.boxes import MOST_NUMBER, Boxes, Region, Scale, Side
@@ -84,7 +84,7 @@ def boxes_of_query(
         grid = [_lines(part, type_, _ends(scan, decision, name)) for part, type_, name in zip(ranges, types, names, strict=True)]
         inside = _inside(decision, names, grid)
     except Exception as error:  # as where Spark was stopped since: the boxes are right
-        note = f"where the predicate can hold is not known: {type(error).__name__}: {error}"
+        note = f"where the predicate can hold is not known: {in_a_sentence(error)}"
     return _boxes(table, names, types, ranges, listed, ~skipped, grid if inside is not None else None, inside, note)
 
 
