@@ -87,8 +87,26 @@ def test_a_warning_is_a_sentence(lake: Lake, caplog: pytest.LogCaptureFixture) -
         report = lake.query(f"SELECT n FROM t WHERE n < 9 AND {ordered}", errors=True).scans[-1]
     (error,) = report.errors
     assert "IllegalStateException: Spark evaluates this of some value for more than 0.5 s: " in error
-    assert [text for text in caplog.messages if text.endswith(error)]
+    assert f"data-skip keeps the files of {report.table} that it is unsure of: {error}" in caplog.messages
     assert not [text for text in [error, *caplog.messages] if "\n" in text or "Py4JJavaError" in text or "\tat " in text]
+
+
+@pytest.mark.parametrize("table", ["one", "another"])  # the folder's name is of it
+def test_what_fails_over_each_table_is_warned_of(
+    lake: Lake, table: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("broken on purpose")
+
+    monkeypatch.setattr("data_skip.indexes.min_max.satisfying", broken)
+    lake.file("a", {"x": [1]})
+    lake.index(MinMax("x"))
+    lake.view()
+    for _ in range(2):
+        report = lake.query("SELECT * FROM t WHERE x = 2", ["a"], errors=True).scans[-1]
+    assert report.errors and all(error.endswith("ValueError: broken on purpose") for error in report.errors)
+    warnings = {f"data-skip keeps the files of {report.table} that it is unsure of: {error}" for error in report.errors}
+    assert sorted(caplog.messages) == sorted(warnings)
 
 
 def test_a_log_is_read_again_without_registering_again(spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,13 +141,11 @@ class Callback:
         if decided.asks:
             return "ask"
         listing = judgement.listing
-        table, errors = listing.scan.roots[0], judgement.errors
-        for error in set(errors) - self._logged:
-            self._logged.add(error)
-            log.warning("data-skip keeps the files of %s that it is unsure of: %s", table, error)
-        for mistyped in {note for note in listing.scan.description["notes"] if note.startswith(_SETTING)} - self._logged:
-            self._logged.add(mistyped)
-            log.warning("%s", mistyped)
+        warnings = {f"data-skip keeps the files of {listing.scan.roots[0]} that it is unsure of: {error}" for error in judgement.errors}
+        warnings.update(note for note in listing.scan.description["notes"] if note.startswith(_SETTING))
+        for warning in warnings - self._logged:
+            self._logged.add(warning)
+            log.warning("%s", warning)
         if judgement.learnt:
             catalog.changed()
         report = later(decided, catalog.knowledge, not_run)
