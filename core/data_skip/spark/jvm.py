@@ -38,7 +38,7 @@ SOURCES = tuple(
         ("files", "SameFiles SnapshotTable CatalogPartitions SnapshotVersion SnapshotFiles SnapshotFileIndex"),
         ("plans", "Compared KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed Tables"),
         ("files", "HadoopSettings SessionSettings Description ScanTrees Told AskedScan Decisions SkippingFileIndex"),
-        ("plans", "Callers Writes Contracts Groups Generators PushedDown Operators Place PruningValues Sampled"),
+        ("plans", "Callers Writes Contracts Groups Generators PushedDown Operators Place PruningValues Sampled AsRun FoldersReadTwice"),
         ("plans", "FilesRead OrderOfGroups OrderOfRows Descent SkippingRule"),
         ("", "Shim"),
     )

@@ -5,16 +5,12 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
-import org.apache.hadoop.fs.FileStatus;
-import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
@@ -28,9 +24,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
-import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 
 /**
  * The way from the root of a plan, and of each of its sub-queries, down to the scans: what is known of the rows at each place.
@@ -54,68 +48,11 @@ public final class Descent {
    */
   public static LogicalPlan rewritten(LogicalPlan plan, boolean mistaken, Set sampled, Set[] ordered, BiFunction wrap) {
     Descent descent = new Descent(wrap);
-    Place root = descent.place(plan, asking(plan), null, 0);
+    Place root = descent.place(plan, AsRun.of(plan), null, 0);
     if (!mistaken) descent.descend(sampled);
     FilesRead.giveTheSame(descent.places, ordered[0], ordered[1]);
     LogicalPlan rewritten = descent.rewritten(root);
-    return rewritten != plan && descent.readsOneFolderTwice() ? plan : rewritten; // which looks at every file: last, and if there is an index
-  }
-
-  /** The same as far as it asks something of rows, and Spark compares what it runs. */
-  private static LogicalPlan asking(LogicalPlan plan) {
-    return withoutQualifiers(withoutPruning(plan));
-  }
-
-  /** Without the names by which exploded rows were spoken of (`LATERAL VIEW explode(a) NAME`): a logical plan has them, and what runs does not. */
-  private static LogicalPlan withoutQualifiers(LogicalPlan plan) {
-    if (!plan.containsPattern(TreePattern$.MODULE$.GENERATE())) return plan;
-    return (LogicalPlan) plan.transformUpWithSubqueries(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object node) {
-            return node instanceof Generate && ((Generate) node).qualifier().isDefined();
-          }
-
-          public Object applyOrElse(Object node, scala.Function1 otherwise) {
-            return isDefinedAt(node) ? withoutQualifier((Generate) node) : otherwise.apply(node);
-          }
-        });
-  }
-
-  private static LogicalPlan withoutQualifier(Generate generate) {
-    Object[] arguments = new Object[generate.productArity()];
-    for (int i = 0; i < arguments.length; i++) {
-      Object argument = generate.productElement(i);
-      arguments[i] = argument == generate.qualifier() ? scala.Option.apply(null) : argument;
-    }
-    return (LogicalPlan) generate.makeCopy(arguments);
-  }
-
-  /**
-   * The same without dynamic pruning, which asks nothing of rows that a join above it does not. Nothing stays in its place: where the other
-   * side is not broadcast Spark leaves it out, and runs once what is equal but for that.
-   */
-  public static LogicalPlan withoutPruning(LogicalPlan plan) {
-    return Plans.withExpressions(
-        plan,
-        TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY(),
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object expression) {
-            return expression instanceof DynamicPruning || expression instanceof And;
-          }
-
-          public Object applyOrElse(Object expression, scala.Function1 otherwise) {
-            return isDefinedAt(expression) ? unpruned((Expression) expression) : otherwise.apply(expression);
-          }
-        });
-  }
-
-  /** A condition without the pruning that is among its parts; true where it has no other. */
-  private static Expression unpruned(Expression condition) {
-    List rest = new ArrayList();
-    List parts = Plans.conjuncts(condition);
-    for (int i = 0; i < parts.size(); i++) if (!(parts.get(i) instanceof DynamicPruning)) rest.add(parts.get(i));
-    if (rest.size() == parts.size()) return condition;
-    return rest.isEmpty() ? Literal$.MODULE$.TrueLiteral() : KeyPredicates.all(rest);
+    return rewritten != plan && FoldersReadTwice.among(descent.places) ? plan : rewritten; // which looks at every file: last, and if there is an index
   }
 
   private Place place(LogicalPlan plan, LogicalPlan asks, Place parent, int side) {
@@ -144,41 +81,10 @@ public final class Descent {
       LogicalPlan query = (LogicalPlan) ((SubqueryExpression) expression).plan();
       Place repeating = expression instanceof DynamicPruning ? besideSide(place, query) : null;
       if (repeating != null) place.repeating.put(expression, repeating);
-      else place.subqueries.put(expression, place(query, asking(query), null, 0));
+      else place.subqueries.put(expression, place(query, AsRun.of(query), null, 0));
     }
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) addSubqueries((Expression) children.next(), place);
-  }
-
-  /**
-   * Whether two scans that Spark takes for equal, by their folder, have listed other files, before and after some were added, or are of two
-   * sessions, which may read them otherwise. Spark may give the rows of the one for those of the other, so that nothing is sure of either.
-   */
-  private boolean readsOneFolderTwice() {
-    Map locations = new HashMap();
-    Map sessions = new HashMap();
-    for (int i = 0; i < places.size(); i++) {
-      LogicalPlan plan = ((Place) places.get(i)).plan;
-      if (!(plan instanceof LogicalRelation) || !(((LogicalRelation) plan).relation() instanceof HadoopFsRelation)) continue;
-      HadoopFsRelation relation = (HadoopFsRelation) ((LogicalRelation) plan).relation();
-      Object session = sessions.put(relation, relation.sparkSession());
-      if (session != null && session != relation.sparkSession()) return true;
-      if (!(relation.location() instanceof PartitioningAwareFileIndex)) continue;
-      PartitioningAwareFileIndex known = (PartitioningAwareFileIndex) locations.get(relation);
-      if (known == null) locations.put(relation, relation.location());
-      else if (known != relation.location() && !files(known).equals(files((PartitioningAwareFileIndex) relation.location()))) return true;
-    }
-    return false;
-  }
-
-  private static Set files(PartitioningAwareFileIndex location) {
-    Set result = new HashSet();
-    scala.collection.Iterator files = location.allFiles().iterator();
-    while (files.hasNext()) {
-      FileStatus file = (FileStatus) files.next();
-      result.add(java.util.Arrays.asList(new Object[] {file.getPath(), new Long(file.getLen()), new Long(file.getModificationTime())}));
-    }
-    return result;
   }
 
   /**

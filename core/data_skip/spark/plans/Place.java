@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 /** An operator at its place in a plan: the same one may stand at several. */
 public final class Place {
   public final LogicalPlan plan;
-  public final LogicalPlan asks; // the same as of Descent.asking: what it asks of rows, and Spark compares
+  public final LogicalPlan asks; // the same as of AsRun: what it asks of rows, and Spark compares
   public final Place parent; // null at the root of a plan, and of a sub-query
   public final int side; // which of the parent's children
   public final List children = new ArrayList();

@@ -153,7 +153,7 @@ public final class SkippingRule extends Rule {
   }
 
   private static boolean isMistaken(LogicalPlan plan) {
-    return Alike.areMistaken(Descent.withoutPruning(plan));
+    return Alike.areMistaken(AsRun.withoutPruning(plan));
   }
 
   /** Tells of scans below a sample, or what gives rows as one does: see Descent. */

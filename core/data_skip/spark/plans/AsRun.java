@@ -1,0 +1,72 @@
+package data_skip;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
+
+/** What plans ask of rows, and Spark compares of what it runs: they without what no rows depend on, and Spark may leave out or run otherwise. */
+public final class AsRun {
+  private AsRun() {}
+
+  public static LogicalPlan of(LogicalPlan plan) {
+    return withoutQualifiers(withoutPruning(plan));
+  }
+
+  /** Without the names by which exploded rows were spoken of (`LATERAL VIEW explode(a) NAME`): a logical plan has them, and what runs does not. */
+  private static LogicalPlan withoutQualifiers(LogicalPlan plan) {
+    if (!plan.containsPattern(TreePattern$.MODULE$.GENERATE())) return plan;
+    return (LogicalPlan) plan.transformUpWithSubqueries(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object node) {
+            return node instanceof Generate && ((Generate) node).qualifier().isDefined();
+          }
+
+          public Object applyOrElse(Object node, scala.Function1 otherwise) {
+            return isDefinedAt(node) ? withoutQualifier((Generate) node) : otherwise.apply(node);
+          }
+        });
+  }
+
+  private static LogicalPlan withoutQualifier(Generate generate) {
+    Object[] arguments = new Object[generate.productArity()];
+    for (int i = 0; i < arguments.length; i++) {
+      Object argument = generate.productElement(i);
+      arguments[i] = argument == generate.qualifier() ? scala.Option.apply(null) : argument;
+    }
+    return (LogicalPlan) generate.makeCopy(arguments);
+  }
+
+  /**
+   * The same without dynamic pruning, which asks nothing of rows that a join above it does not. Nothing stays in its place: where the other
+   * side is not broadcast Spark leaves it out, and runs once what is equal but for that.
+   */
+  public static LogicalPlan withoutPruning(LogicalPlan plan) {
+    return Plans.withExpressions(
+        plan,
+        TreePattern$.MODULE$.DYNAMIC_PRUNING_SUBQUERY(),
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object expression) {
+            return expression instanceof DynamicPruning || expression instanceof And;
+          }
+
+          public Object applyOrElse(Object expression, scala.Function1 otherwise) {
+            return isDefinedAt(expression) ? unpruned((Expression) expression) : otherwise.apply(expression);
+          }
+        });
+  }
+
+  /** A condition without the pruning that is among its parts; true where it has no other. */
+  private static Expression unpruned(Expression condition) {
+    List rest = new ArrayList();
+    List parts = Plans.conjuncts(condition);
+    for (int i = 0; i < parts.size(); i++) if (!(parts.get(i) instanceof DynamicPruning)) rest.add(parts.get(i));
+    if (rest.size() == parts.size()) return condition;
+    return rest.isEmpty() ? Literal$.MODULE$.TrueLiteral() : KeyPredicates.all(rest);
+  }
+}
