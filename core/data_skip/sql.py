@@ -17,6 +17,7 @@ from data_skip.errors import DataSkipError
 from data_skip.index import Index
 from data_skip.planning.report import QueryReport
 from data_skip.spark.statements import Statement
+from data_skip.store.vacuuming import KEPT_HOURS
 from data_skip.table import FILES_PER_COMMIT, Table
 
 Given = Mapping[str, Any]  # arguments by their names; None where they are left out
@@ -74,6 +75,18 @@ _INDEXED = pa.schema(
 _ENSURED = pa.schema([("done", pa.string()), *_INDEXED])
 _FILES = pa.schema([("file", pa.string())])
 _DROPPED = pa.schema([("table", pa.string()), ("dropped", pa.string())])
+_COMPACTED = pa.schema([("table", pa.string()), ("version", pa.int64())])
+_VACUUMED = pa.schema([("table", pa.string()), ("file", pa.string())])
+_HISTORY = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("time", pa.timestamp("us", "UTC")),
+        ("action", pa.string()),
+        ("indexes", pa.list_(pa.string())),
+        ("rows", pa.int64()),
+        ("name", pa.string()),
+    ]
+)
 
 
 class Sql:
@@ -96,15 +109,23 @@ class Sql:
         create, drop = "Collects records of every file for new indexes", "Removes indexes and their records"
         refresh = "Collects records of files that are new or changed since"
         ensure = "Creates those indexes that are missing, and refreshes all others of the table"
+        compact, vacuum = (
+            "Rewrites an index with a row for each file version that is there",
+            "Deletes files of an index that are out of date",
+        )
+        kept = [("hours", pa.int32()), ("dry_run", pa.bool_())]
         return [
             _statement("data_skip_report", [], _REPORT, self.report, "What the last query skipped and read, and why"),
             _statement("data_skip_describe", [*one, *_READER], _DESCRIPTION, self.describe, "The indexes of a table"),
             _statement("data_skip_metadata", one, None, self.metadata, "The records of the files that an index knows"),
+            _statement("data_skip_history", one, _HISTORY, self.history, "What each commit to an index did"),
             _statement("data_skip_files", [*one, where, *_READER], _FILES, self.files, "The files that a query would read"),
             _statement("data_skip.create_index", [*some, *_READER, files], _INDEXED, self.create_index, create),
             _statement("data_skip.ensure_index", [*some, *_READER, files], _ENSURED, self.ensure_index, ensure),
             _statement("data_skip.refresh", [*one, *_READER, files], _INDEXED, self.refresh, refresh),
             _statement("data_skip.drop_index", [*some, *_READER], _DROPPED, self.drop_index, drop),
+            _statement("data_skip.compact", one, _COMPACTED, self.compact, compact),
+            _statement("data_skip.vacuum", [*one, *kept], _VACUUMED, self.vacuum, vacuum),
         ]
 
     def report(self, given: Given, query: str) -> pa.Table:
@@ -129,6 +150,10 @@ class Sql:
     def metadata(self, given: Given, query: str) -> pa.Table:
         """A row a file that the index knows."""
         return self._by_index(given["table"]).records()
+
+    def history(self, given: Given, query: str) -> pa.Table:
+        """A row a commit, the oldest first; none where there is no index."""
+        return pa.Table.from_pylist([asdict(step) for step in self._by_index(given["table"]).history()], _HISTORY)
 
     def files(self, given: Given, query: str) -> pa.Table:
         """A row a file that a query would read."""
@@ -155,6 +180,24 @@ class Sql:
         indexes, table = self._indexes(given), self._open(given)
         table.drop_index(*indexes)
         return pa.Table.from_pylist([{"table": table.name, "dropped": str(index)} for index in indexes], _DROPPED)
+
+    def compact(self, given: Given, query: str) -> pa.Table:
+        """A row: which version of the index that is then."""
+        table = self._indexed(given)
+        table.compact()
+        return pa.Table.from_pylist([{"table": table.name, "version": table.history()[-1].version}], _COMPACTED)
+
+    def vacuum(self, given: Given, query: str) -> pa.Table:
+        """A row a file that is gone, or would be."""
+        table = self._indexed(given)
+        deleted = table.vacuum(KEPT_HOURS if given["hours"] is None else int(given["hours"]), bool(given["dry_run"]))
+        return pa.Table.from_pylist([{"table": table.name, "file": file} for file in deleted], _VACUUMED)
+
+    def _indexed(self, given: Given) -> Table:
+        table = self._by_index(given["table"])
+        if not table.history():
+            raise DataSkipError(f"{table.name} has no index; create_index(...) makes one")
+        return table
 
     def _open(self, given: Given) -> Table:
         options = {key: value for key, value in (given["options"] or {}).items() if value is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from time import sleep
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 
 import data_skip
 from data_skip import MinMax, Skipping, Suffix, ValueList, versioned
+from data_skip.store.history import Step
 from data_skip.table import Table
 from tests.support import Lake, aged, rows_of, settings_of
 
@@ -127,7 +129,7 @@ def test_report_where_skipping_was_off(ask: Ask, skipping: Skipping) -> None:
 
 def test_columns_are_those_of_the_documentation(spark: SparkSession, weather: Lake) -> None:
     text = DOCUMENTATION.read_text("utf-8")
-    for call in ("report()", f"describe('{weather.folder}')", f"files('{weather.folder}')"):
+    for call in ("report()", f"describe('{weather.folder}')", f"files('{weather.folder}')", f"history('{weather.folder}')"):
         name = call.partition("(")[0]
         documented = text.partition(f"### data_skip_{name}(")[2].partition("\n##")[0]
         told = [line.split("`")[1] for line in documented.splitlines() if line.startswith("| `")]
@@ -181,6 +183,9 @@ def test_arguments_are_constants_of_any_form(ask: Ask, spark: SparkSession, weat
         ("CALL data_skip.create_index({}, array('MinMax(nowhere)'))", "UNRESOLVED_COLUMN.*nowhere"),
         ("CALL data_skip.create_index({}, array())", "indexes is empty"),
         ("CALL data_skip.create_index({}, array('MinMax(temp + 1)'), files_per_commit => 0)", "files_per_commit=0 is no number of files"),
+        ("CALL data_skip.compact('/nowhere/at/all')", r"has no index; create_index\(...\) makes one"),
+        ("CALL data_skip.vacuum('/nowhere/at/all')", r"has no index; create_index\(...\) makes one"),
+        ("CALL data_skip.vacuum({}, hours => 0)", "hours=0"),
         ("CALL data_skip.drop_index({}, array('MinMax(city)'))", r"has no MinMax\(city\); describe\(\) lists what it has"),
     ],
 )
@@ -202,6 +207,25 @@ def test_a_table_from_its_first_index_to_its_last(ask: Ask, fresh: Lake) -> None
     dropped = ask("CALL data_skip.drop_index({}, array('MinMax(temp)', 'Suffix(city, 3)'))", fresh.folder)
     assert [row.dropped for row in dropped] == ["MinMax(temp)", "Suffix(city, length=3)"]
     assert fresh.table().describe().rows == []
+
+
+def test_an_index_is_kept_small(ask: Ask, fresh: Lake) -> None:
+    fresh.index(MinMax("temp"))
+    fresh.file("2.parquet", {"temp": [9], "city": ["x"]})
+    ask("CALL data_skip.refresh({})", fresh.folder)
+    (compacted,) = ask("CALL data_skip.compact({})", fresh.folder)
+    told = [Step(**row.asDict()) for row in ask("SELECT * FROM data_skip_history({})", fresh.folder)]
+    known = fresh.table().history()
+    assert [replace(step, time=None) for step in told] == [replace(step, time=None) for step in known]
+    assert [step.time and step.time.timestamp() for step in told] == [step.time and step.time.timestamp() for step in known]
+    assert [step.action for step in told][-1] == "compacted" and told[-1].version == compacted.version
+    left_behind = next((fresh.folder / ".data_skip").rglob("*.parquet")).with_name("part-0-left-behind.parquet")
+    left_behind.write_bytes(b"")
+    aged(left_behind, 2 * 3600)
+    assert left_behind.name not in str(ask("CALL data_skip.vacuum({})", fresh.folder))
+    (gone,) = ask("CALL data_skip.vacuum({}, hours => 1, dry_run => true)", fresh.folder)
+    assert left_behind.name in gone.file and left_behind.exists()
+    assert ask("CALL data_skip.vacuum({}, 1)", fresh.folder) == [gone] and not left_behind.exists()
 
 
 def test_ensure_index_creates_and_refreshes(ask: Ask, fresh: Lake) -> None:
