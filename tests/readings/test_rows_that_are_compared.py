@@ -77,6 +77,13 @@ BOTH = f"({SUMS}) a JOIN ({SUMS_AND_MORE}) b ON a.k = abs(b.k) WHERE a.k = 5"
         f"SELECT array_position(array(a.s), b.s), a.s - b.s FROM {BOTH}",
         f"SELECT floor(a.s / b.s) FROM {BOTH}",
         f"SELECT CAST(100 * a.s / b.s AS INT) FROM {BOTH}",
+        f"SELECT floor(100 * (a.s / b.s)) FROM {BOTH}",  # 99 for 100
+        f"SELECT floor(max(r)) FROM (SELECT a.k, coalesce(a.s / b.s, 0) AS r FROM {BOTH}) GROUP BY k",
+        f"SELECT a.s / b.s - 1 FROM {BOTH}",
+        f"SELECT a.s + -1 * b.s FROM {BOTH}",
+        f"SELECT array_distinct(array(a.s, b.s)) FROM {BOTH}",
+        "SELECT k, count(*) OVER (PARTITION BY CAST(s AS STRING)) AS n"  # 1 for 2
+        f" FROM (SELECT k, s FROM ({SUMS}) WHERE k = 5 UNION ALL SELECT k, s FROM ({SUMS_AND_MORE}))",
     ],
 )
 def test_what_compares_is_no_boolean(ordered: Lake, sql: str) -> None:
@@ -84,7 +91,9 @@ def test_what_compares_is_no_boolean(ordered: Lake, sql: str) -> None:
 
 
 def test_what_is_shown_side_by_side_skips(ordered: Lake) -> None:
-    report = ordered.query(f"SELECT round(a.s / b.s, 6), round(coalesce(a.s, b.s), 6) FROM {BOTH}")
+    shown = "round(a.s / b.s, 6), round(coalesce(a.s, b.s), 6), concat_ws('-', round(a.s, 6), round(b.s, 6)), format_number(a.s / b.s, 6)"
+    shown += ", to_json(struct(round(a.s, 6) AS s, round(b.s, 6) AS t))"
+    report = ordered.query(f"SELECT {shown} FROM {BOTH}")
     assert sorted(scan.files_read for scan in report.scans) == [1, 7]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from data_skip import MinMax, ValueList
@@ -153,3 +155,43 @@ def test_a_number_is_not_rounded_to_a_million_digits_here(lake: Lake) -> None:
     lake.query("SELECT * FROM t WHERE bround(m, 3000000) = 3", {"three", "four", "far"})
     lake.query("SELECT * FROM t WHERE n < 4 AND CASE WHEN n = 50 THEN round(d, -3000000) = 1 ELSE m = 3 END", {"three"})
     lake.query("SELECT * FROM t WHERE round(n, 2) = 3 AND bround(m, 1000) = 3 AND round(d, 0) = 4", {"three"})
+
+
+INTERRUPTED = """
+public final class Interrupted extends data_skip.InTime.Work {
+  public Object done() {
+    try {
+      Thread.sleep(60000);
+      return "known";
+    } catch (InterruptedException swallowed) {
+      return "made up";
+    }
+  }
+
+  public static int believed(int times) throws Exception {
+    Object one = org.apache.spark.sql.catalyst.expressions.Literal$.MODULE$.TrueLiteral();
+    int believed = 0;
+    for (int i = 0; i < times; i++, Thread.sleep(2)) {
+      try {
+        data_skip.InTime.of((org.apache.spark.sql.catalyst.expressions.Expression) one, new Interrupted());
+        believed++;
+      } catch (IllegalStateException late) {
+      }
+    }
+    return believed;
+  }
+}
+"""
+
+
+def test_what_a_function_gives_that_was_interrupted_is_not_believed(lake: Lake) -> None:
+    """It may swallow that, and give what it likes: in one of many times before it was found to be late."""
+    gateway: Any = lake.spark.sparkContext._gateway
+    compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(lake.skipping.jvm._shim.getClass().getClassLoader())
+    compiler.cook(INTERRUPTED)
+    method = next(found for found in compiler.getClassLoader().loadClass("Interrupted").getMethods() if found.getName() == "believed")
+    times = gateway.new_array(gateway.jvm.Object, 1)
+    times[0] = 500
+    with settings_of(lake.spark, {"spark.data_skip.decideSeconds": "0.002"}):
+        assert method.invoke(None, times) == 0

@@ -2,20 +2,32 @@ package data_skip;
 
 import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.BRound;
 import org.apache.spark.sql.catalyst.expressions.CaseWhen;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
+import org.apache.spark.sql.catalyst.expressions.Concat;
+import org.apache.spark.sql.catalyst.expressions.ConcatWs;
+import org.apache.spark.sql.catalyst.expressions.CreateArray;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Divide;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.FormatNumber;
+import org.apache.spark.sql.catalyst.expressions.FormatString;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Multiply;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.RankLike;
+import org.apache.spark.sql.catalyst.expressions.Round;
 import org.apache.spark.sql.catalyst.expressions.RowFrame$;
 import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
+import org.apache.spark.sql.catalyst.expressions.Subtract;
+import org.apache.spark.sql.catalyst.expressions.UnaryMinus;
 import org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$;
 import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
-import org.apache.spark.sql.catalyst.expressions.UnaryExpression;
 import org.apache.spark.sql.catalyst.expressions.UserDefinedExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowFrame;
@@ -23,12 +35,15 @@ import org.apache.spark.sql.catalyst.expressions.WindowSpecDefinition;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Average;
 import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate;
+import org.apache.spark.sql.catalyst.expressions.aggregate.CollectList;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.expressions.aggregate.First;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Last;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
+import org.apache.spark.sql.catalyst.expressions.json.StructsToJsonEvaluator;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.catalyst.expressions.objects.InvokeLike;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
@@ -55,7 +70,8 @@ import org.apache.spark.sql.execution.datasources.WriteFiles;
 import org.apache.spark.sql.types.AtomicType;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.FractionalType;
-import org.apache.spark.sql.types.IntegralType;
+import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.sql.types.StringType;
 
 /** Of what operators and functions give, whether it goes by the order of the rows that they are given, or by which of them are in one task. */
 public final class OrderOfGroups {
@@ -122,18 +138,54 @@ public final class OrderOfGroups {
 
   /**
    * Whether an expression may compare values that it is given with each other, as a boolean does, count(DISTINCT s), array_position(array(a), b) or
-   * a - b, of which nothing is left where they are alike: not one that is given a single value, or shows them side by side, as a / b. But
-   * floor(a / b) is 0 for a 1 where a last digit is another.
+   * a - b, of which nothing is left where they are alike: not one that is given a single value, or shows them side by side, as a / b, or adds them,
+   * unless one of them may be negated.
    */
-  public static boolean compares(Expression expression) {
-    if (expression instanceof WindowSpecDefinition || expression instanceof WindowFrame) return false; // which have no type
+  public static boolean compares(Expression expression, boolean negated) {
+    if (hasNoType(expression)) return false;
     if (expression.dataType() instanceof BooleanType) return true;
     if (expression instanceof AggregateExpression) {
       AggregateExpression aggregate = (AggregateExpression) expression;
-      return aggregate.isDistinct() || !showsOrAdds(aggregate.aggregateFunction());
+      return aggregate.isDistinct() || !shows(aggregate.aggregateFunction()) && (negated || !adds(aggregate.aggregateFunction()));
     }
-    if (showsOrAdds(expression)) return false;
-    return values(expression) > 1 || expression.dataType() instanceof IntegralType && isOfFraction(expression);
+    return values(expression) > 1 && !shows(expression) && (negated || !adds(expression));
+  }
+
+  /**
+   * Whether an expression may show by another whole that of what it is given a last digit is another: floor(a / b) is 0 for a 1, and of a / b - 1
+   * nothing is left. Then it compares what is made of several values below it.
+   */
+  public static boolean cuts(Expression expression) {
+    if (hasNoType(expression) || expression instanceof AggregateExpression || shows(expression) || adds(expression)) return false;
+    boolean other = expression instanceof Cast && !(expression.dataType() instanceof FractionalType || expression.dataType() instanceof StringType);
+    boolean keeps = expression instanceof Cast && !other || expression instanceof Round || expression instanceof BRound || expression instanceof FormatNumber;
+    return !keeps && !(expression instanceof NamedExpression) && !(expression instanceof GetStructField) && !(expression instanceof UnaryMinus);
+  }
+
+  /** Whether an expression makes one value of several. */
+  public static boolean combines(Expression expression) {
+    return !hasNoType(expression) && !(expression instanceof AggregateExpression) && (values(expression) > 1 || expression instanceof CollectList);
+  }
+
+  /** Whether an expression may negate what others that add are given: -x, 0 - x, or a negative constant, but for one that is compared with. */
+  public static boolean negates(Expression expression) {
+    if (expression instanceof UnaryMinus || expression instanceof Subtract && ((Expression) expression.children().head()).foldable()) return true;
+    boolean calculates = !hasNoType(expression) && !(expression.dataType() instanceof BooleanType);
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) {
+      Expression child = (Expression) children.next();
+      if (calculates && isNegative(child) || negates(child)) return true;
+    }
+    return false;
+  }
+
+  private static boolean isNegative(Expression expression) {
+    if (!(expression instanceof Literal) || !(expression.dataType() instanceof NumericType)) return false;
+    return String.valueOf(((Literal) expression).value()).startsWith("-");
+  }
+
+  private static boolean hasNoType(Expression expression) {
+    return expression instanceof WindowSpecDefinition || expression instanceof WindowFrame;
   }
 
   /** How many values that are not constant an expression is given. */
@@ -144,23 +196,22 @@ public final class OrderOfGroups {
     return values;
   }
 
-  /** Whether an expression is given a fraction that is made of several values. */
-  private static boolean isOfFraction(Expression expression) {
-    Expression below = expression;
-    while (below instanceof UnaryExpression) {
-      below = (Expression) below.children().head();
-      if (below.dataType() instanceof FractionalType && values(below) > 1) return true;
-    }
-    return false;
+  private static boolean shows(Expression function) {
+    if (function instanceof Min || function instanceof Max) return function.dataType() instanceof AtomicType; // of (s, id) an id is shown by s
+    boolean takes = function instanceof Count || function instanceof First || function instanceof Last || function instanceof WindowExpression;
+    boolean chooses = function instanceof If || function instanceof CaseWhen || function instanceof Coalesce; // by booleans, and NULLs
+    boolean lists = function instanceof CreateNamedStruct || function instanceof CreateArray || function instanceof CollectList;
+    boolean writes = function instanceof Concat || function instanceof ConcatWs || function instanceof FormatString || isToJson(function);
+    return takes || chooses || lists || writes || function instanceof Multiply || function instanceof Divide;
   }
 
-  private static boolean showsOrAdds(Expression function) {
-    if (function instanceof Min || function instanceof Max) return function.dataType() instanceof AtomicType; // of (s, id) an id is shown by s
-    boolean adds = function instanceof Count || function instanceof Sum || function instanceof Average;
-    boolean takes = function instanceof First || function instanceof Last || function instanceof WindowExpression;
-    boolean chooses = function instanceof If || function instanceof CaseWhen || function instanceof Coalesce; // by booleans, and NULLs
-    boolean calculates = function instanceof Add || function instanceof Multiply || function instanceof Divide;
-    return adds || takes || chooses || calculates || function instanceof CreateNamedStruct;
+  private static boolean isToJson(Expression function) {
+    if (!(function instanceof Invoke) || !(((Invoke) function).targetObject() instanceof Literal)) return false;
+    return ((Literal) ((Invoke) function).targetObject()).value() instanceof StructsToJsonEvaluator;
+  }
+
+  private static boolean adds(Expression function) {
+    return function instanceof Add || function instanceof Sum || function instanceof Average;
   }
 
   /** Whether a function of users is not deterministic, so that it may count or ask for its task, or is given many rows at once. */

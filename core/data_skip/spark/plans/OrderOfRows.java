@@ -36,16 +36,21 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  */
 public final class OrderOfRows {
   private final Set asked = new HashSet(); // the ids of attributes that are spoken of
+  private final Set cut = new HashSet(); // and of those of which a last digit may be shown by a whole: see OrderOfGroups.cuts
   private final Map shared = new HashMap(); // by the number of a WITH, its plan
   private final List operators = new ArrayList(); // that go by the order of rows and are asked for, as often as they stand in the plan
   private final List below = new ArrayList(); // of each the scans below it, as places
   private final List places = new ArrayList(); // of scans: a ScanAt each
 
-  private OrderOfRows() {}
+  private final boolean negated; // whether what is added may be subtracted by that
+
+  private OrderOfRows(boolean negated) {
+    this.negated = negated;
+  }
 
   /** The scans, by identity, that may be given only what all of the same folder are given; and those that may be given nothing. */
   public static Set[] of(LogicalPlan plan) {
-    OrderOfRows order = new OrderOfRows();
+    OrderOfRows order = new OrderOfRows(holdsNegated(plan));
     order.follow(plan, false);
     Set met = identities();
     Set[] found = {identities(), identities()};
@@ -59,6 +64,19 @@ public final class OrderOfRows {
       }
     }
     return found;
+  }
+
+  private static boolean holdsNegated(LogicalPlan plan) {
+    final boolean[] found = new boolean[1];
+    plan.foreachWithSubqueries(
+        new scala.runtime.AbstractFunction1() {
+          public Object apply(Object node) {
+            scala.collection.Iterator expressions = ((LogicalPlan) node).expressions().iterator();
+            while (!found[0] && expressions.hasNext()) found[0] = OrderOfGroups.negates((Expression) expressions.next());
+            return null;
+          }
+        });
+    return found[0];
   }
 
   private static Set identities() {
@@ -123,7 +141,7 @@ public final class OrderOfRows {
 
   /** The scans of a plan, as places of their own. */
   private static List scans(LogicalPlan plan) {
-    OrderOfRows order = new OrderOfRows();
+    OrderOfRows order = new OrderOfRows(false);
     order.follow(plan, false);
     return order.places;
   }
@@ -174,40 +192,47 @@ public final class OrderOfRows {
     scala.collection.Iterator expressions = plan.expressions().iterator();
     while (expressions.hasNext()) {
       Expression expression = (Expression) expressions.next();
-      if (!names || !(expression instanceof NamedExpression)) ask(expression, true, scans);
-      else if (expression instanceof Alias) ask(expression, asked.contains(((Alias) expression).exprId()), scans);
+      Object id = expression instanceof NamedExpression ? ((NamedExpression) expression).exprId() : null;
+      if (!names || id == null) ask(expression, true, false, scans);
+      else if (expression instanceof Alias) ask(expression, asked.contains(id), cut.contains(id), scans);
     }
-    for (int i = 0; plan instanceof Aggregate && i < ((Aggregate) plan).groupingExpressions().size(); i++) {
-      ask((Expression) ((Aggregate) plan).groupingExpressions().apply(i), true, scans);
-    }
+    scala.collection.Iterator keys = scala.collection.Iterator$.MODULE$.empty();
+    if (plan instanceof Aggregate) keys = ((Aggregate) plan).groupingExpressions().iterator();
+    if (plan instanceof Window) keys = ((Window) plan).partitionSpec().iterator();
+    while (keys.hasNext()) ask((Expression) keys.next(), true, false, scans);
     scala.collection.immutable.Seq children = plan.children();
     if (plan instanceof CTERelationRef) askSame(plan.output(), shared(plan));
     if (plan instanceof Union) for (int i = 0; i < children.size(); i++) askSame(plan.output(), (LogicalPlan) children.apply(i));
     boolean unknown = !OrderOfGroups.isKnown(plan) && !OrderOfGroups.onlyShows(plan);
-    for (int i = 0; unknown && i < children.size(); i++) askAll(((LogicalPlan) children.apply(i)).output());
+    for (int i = 0; unknown && i < children.size(); i++) addAll(((LogicalPlan) children.apply(i)).output(), asked);
   }
 
   /** The columns of a plan that others, by their places, are given by. */
   private void askSame(scala.collection.immutable.Seq output, LogicalPlan plan) {
     for (int i = 0; plan != null && i < output.size(); i++) {
-      if (asked.contains(((Attribute) output.apply(i)).exprId())) asked.add(((Attribute) plan.output().apply(i)).exprId());
+      Object below = ((Attribute) plan.output().apply(i)).exprId();
+      if (asked.contains(((Attribute) output.apply(i)).exprId())) asked.add(below);
+      if (cut.contains(((Attribute) output.apply(i)).exprId())) cut.add(below);
     }
   }
 
-  private void askAll(scala.collection.immutable.Seq attributes) {
-    for (int i = 0; i < attributes.size(); i++) asked.add(((Attribute) attributes.apply(i)).exprId());
+  private static void addAll(scala.collection.immutable.Seq attributes, Set ids) {
+    for (int i = 0; i < attributes.size(); i++) ids.add(((Attribute) attributes.apply(i)).exprId());
   }
 
-  /** isAsked: whether what an expression gives is spoken of; else it is shown, but for what compares in it. */
-  private void ask(Expression expression, boolean isAsked, List scans) {
-    isAsked = isAsked || OrderOfGroups.compares(expression);
+  /** isAsked: whether what an expression gives is spoken of; else it is shown, but for what compares in it. isCut: what of it shows a last digit. */
+  private void ask(Expression expression, boolean isAsked, boolean isCut, List scans) {
+    isAsked = isAsked || OrderOfGroups.compares(expression, negated) || isCut && OrderOfGroups.combines(expression);
+    isCut = isCut || OrderOfGroups.cuts(expression);
     if (isAsked && expression instanceof Attribute) asked.add(((Attribute) expression).exprId());
+    if (isCut && expression instanceof Attribute) cut.add(((Attribute) expression).exprId());
     if (expression instanceof SubqueryExpression) {
       LogicalPlan query = (LogicalPlan) ((SubqueryExpression) expression).plan();
-      if (isAsked) askAll(query.output());
+      if (isAsked) addAll(query.output(), asked);
+      if (isCut) addAll(query.output(), cut);
       scans.addAll(follow(query, isAsked));
     }
     scala.collection.Iterator children = expression.children().iterator();
-    while (children.hasNext()) ask((Expression) children.next(), isAsked, scans);
+    while (children.hasNext()) ask((Expression) children.next(), isAsked, isCut, scans);
   }
 }

@@ -5,11 +5,14 @@ import java.util.Iterator;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InitCap;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Lower;
+import org.apache.spark.sql.catalyst.expressions.StringToMap;
 import org.apache.spark.sql.catalyst.expressions.Upper;
-import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -34,7 +37,7 @@ public final class InTime {
   /** What comes of the work; an error where that is not known in time. */
   public static Object of(Expression expression, final Work work) throws Exception {
     refuseWhatIsLeft(expression);
-    if (expression.containsPattern(TreePattern$.MODULE$.UPPER_OR_LOWER())) makeLetters();
+    if (asksForLetters(expression)) makeLetters();
     final SQLConf conf = SQLConf.get();
     final Object[] found = new Object[2];
     Thread thread = new Thread("data-skip evaluates") {
@@ -54,15 +57,16 @@ public final class InTime {
     thread.setDaemon(true);
     thread.start();
     double seconds = Math.min(UserSettings.decideSeconds(conf) / 2, Integer.MAX_VALUE);
+    boolean late = true;
     try {
       thread.join(Math.max(1, (long) (seconds * 1000)));
     } catch (InterruptedException cancelled) {
       Thread.currentThread().interrupt(); // the query that is planned is told by this
       throw cancelled;
     } finally {
-      leaveIfAlive(thread, expression);
+      late = leaveIfAlive(thread, expression);
     }
-    if (thread.isAlive()) {
+    if (late) { // also where it has ended since: what is interrupted may give anything
       throw new IllegalStateException("Spark evaluates this of some value for more than " + seconds + " s: " + ReadableSql.of(expression));
     }
     if (found[1] instanceof Exception) throw (Exception) found[1];
@@ -70,16 +74,29 @@ public final class InTime {
     return found[0];
   }
 
-  /** Spark's first upper() or lower() in a JVM makes a table of all letters, for seconds: those are no value's. */
+  /** Whether an expression is evaluated by Spark's CollationAwareUTF8String. */
+  private static boolean asksForLetters(Expression expression) {
+    if (expression instanceof Upper || expression instanceof Lower || expression instanceof InitCap || expression instanceof StringToMap) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) {
+      Expression child = (Expression) children.next();
+      boolean inAnyCase = child.dataType() instanceof StringType && ((StringType) child.dataType()).supportsLowercaseEquality();
+      if (inAnyCase || asksForLetters(child)) return true;
+    }
+    return false;
+  }
+
+  /** The first of them in a JVM makes a table of all letters, for seconds: those are no value's. */
   private static synchronized void makeLetters() {
     if (!hasLetters) new Upper(new Literal(UTF8String.fromString("a"), DataTypes.StringType)).eval(InternalRow$.MODULE$.empty());
     hasLetters = true;
   }
 
-  private static synchronized void leaveIfAlive(Thread thread, Expression expression) {
-    if (!thread.isAlive()) return;
+  private static synchronized boolean leaveIfAlive(Thread thread, Expression expression) {
+    if (!thread.isAlive()) return false;
     thread.interrupt();
     LEFT.put(thread, new Integer(expression.semanticHash()));
+    return true;
   }
 
   private static synchronized void refuseWhatIsLeft(Expression expression) {
