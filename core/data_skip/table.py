@@ -210,9 +210,9 @@ class Table:
         _refuse_none("create_index", indexes)
         self._warn_of_partition()
         start = time.perf_counter()
-        snapshot, state = self._snapshot(), self._state(alone=True)  # in this order: what it says of files is older than their listing
-        existing = self._existing(snapshot)
         with jobs_of(self._spark):
+            snapshot, state = self._snapshot(), self._state(alone=True)  # in this order: what it says of files is older than their listing
+            existing = self._existing(snapshot)
             fitted_ones = existing.fitted(indexes, state)
             bindings = existing.to_create(fitted_ones, state)
             asked = dict(zip(indexes, fitted_ones, strict=True))
@@ -271,14 +271,14 @@ class Table:
         where the table is read otherwise, and for files that Spark cannot read. `progress`: as of `create_index`.
         """
         _refuse_no_number(files_per_commit)
-        snapshot, state = self._snapshot(), self._state(alone=True)  # as above
-        if snapshot is None or not snapshot.definitions:
-            raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
-        bindings = self._existing(snapshot).to_refresh(state)
-        if not bindings:
-            return IndexReport(self.name, [])
-        current = complete(snapshot, [binding.index.column for binding in bindings])
         with jobs_of(self._spark):
+            snapshot, state = self._snapshot(), self._state(alone=True)  # as above
+            if snapshot is None or not snapshot.definitions:
+                raise DataSkipError(f"{self.name} has no index to refresh; create_index(...) makes one")
+            bindings = self._existing(snapshot).to_refresh(state)
+            if not bindings:
+                return IndexReport(self.name, [])
+            current = complete(snapshot, [binding.index.column for binding in bindings])
             report = self._index(state, snapshot, bindings, current, files_per_commit, progress)
         keep_up(self._store, self._catalog, self.name, self.root)
         return report

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrameReader, SparkSession
 from data_skip import DataSkipError, Index, MinMax
 from data_skip.building.source import TableSource, frame_of
 from data_skip.planning import bounded
+from data_skip.spark import jvm
 from data_skip.spark.errors import is_cancelled
 from data_skip.spark.tasks import jobs_of
 from tests.support import Lake
@@ -48,6 +49,29 @@ def test_an_index_is_cancelled_with_its_session(lake: Lake, cancelling: Callable
     assert table.describe().version == 1  # as it was
     lake.view()
     assert lake.read_by("SELECT * FROM t WHERE x > 3") == set()
+
+
+def test_the_jobs_that_look_for_columns_are_cancelled_with_the_session(lake: Lake) -> None:
+    """As of text, a pass over all of it: before any file is collected."""
+    lake.bytes("0.csv", b"x\n1\n2\n")
+    table = lake.table(format="csv", options={"header": "true", "inferSchema": "true"})
+    session: Any = lake.spark._jsparkSession
+    tag = session.sessionJobTag()
+    commands: list[Callable[[], object]] = [lambda: table.create_index(MinMax("x")), table.refresh]
+    for command in commands:
+        before = _tags_of_jobs(lake.spark).keys()
+        command()
+        new = [tags for job, tags in _tags_of_jobs(lake.spark).items() if job not in before]
+        assert len(new) >= 2
+        assert all(tag in tags for tags in new), new
+
+
+def _tags_of_jobs(spark: SparkSession) -> dict[int, set[str]]:
+    context: Any = spark.sparkContext._jsc
+    context.sc().listenerBus().waitUntilEmpty()
+    jobs = context.sc().statusStore().jobsList(None)
+    every = [jobs.apply(i) for i in range(jobs.size())]
+    return {job.jobId(): set(job.jobTags().mkString(",").split(",")) for job in every}
 
 
 def test_a_refresh_that_was_cancelled_is_tried_by_the_next_query(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +108,13 @@ def test_a_session_that_is_stopped_meanwhile_is_told(lake: Lake, monkeypatch: py
 
     with ThreadPoolExecutor(1) as thread, pytest.raises(DataSkipError, match="stopped meanwhile"):
         thread.submit(command).result()
+
+
+def test_a_session_that_was_stopped_is_refused(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `fitted` asks for it: PySpark raised an AttributeError."""
+    monkeypatch.setattr(jvm, "stopped", lambda spark: True)
+    with pytest.raises(DataSkipError, match="was stopped; make another"), jobs_of(lake.spark):
+        raise AssertionError
 
 
 def test_no_format_is_advised_where_looking_for_the_schema_is_cancelled(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

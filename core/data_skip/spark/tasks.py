@@ -10,6 +10,7 @@ from pyspark import StatusTracker
 from pyspark.sql import SparkSession
 
 from data_skip.errors import DataSkipError
+from data_skip.spark.jvm import refuse_stopped
 
 _TAGS = "spark.job.tags"  # the property of a thread that SparkContext keeps them in
 
@@ -18,8 +19,10 @@ _TAGS = "spark.job.tags"  # the property of a thread that SparkContext keeps the
 def jobs_of(spark: SparkSession) -> Iterator[None]:
     """Within, all jobs that this thread starts have the tags of a session's queries, by which interruptAll and interruptTag end them.
 
-    Spark gives them to queries alone: not to jobs of RDDs, nor, but for those of the user, to queries of a copy of the session.
+    Spark gives them to queries alone: not to jobs of RDDs, as those that look for columns, nor, but for those of the user, to queries of a
+    copy of the session. DataSkipError for a session that is stopped, or is meanwhile.
     """
+    refuse_stopped(spark)
     context, before = spark.sparkContext, spark.sparkContext.getLocalProperty(_TAGS)
     try:
         session = spark._jsparkSession
