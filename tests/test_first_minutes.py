@@ -188,6 +188,8 @@ def test_a_name_that_is_none(places: Lake, skipping: Skipping) -> None:
         skipping.table("~/no/such/folder")
     with pytest.raises(DataSkipError, match=r"by its path, or by its name in the catalog, not by DataFrame\["):
         skipping.table(places.spark.range(1))  # type: ignore[arg-type]
+    with pytest.raises(DataSkipError, match=r"^options are a dictionary, as \{'header': 'true'\}, not a str$"):
+        skipping.table("no_such_table", "csv", options="fs.s3a.secret.key=x")  # type: ignore[arg-type]
 
 
 def test_a_folder_of_json_that_is_read_as_parquet(lake: Lake, skipping: Skipping) -> None:

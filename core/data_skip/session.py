@@ -123,6 +123,8 @@ class Skipping:
         refuse_stopped(self.spark)
         if not isinstance(name, (str, PathLike)):
             raise DataSkipError(f"a table is named by its path, or by its name in the catalog, not by {name!r}")
+        if not isinstance(options or {}, Mapping):  # nothing of it is quoted: it may hold a secret
+            raise DataSkipError(f"options are a dictionary, as {{'header': 'true'}}, not a {type(options).__name__}")
         path = fspath(name)
         if isinstance(name, PathLike) and "/" not in path:
             path = f"./{path}"  # of text, a table or view of the catalog may have that name

@@ -150,7 +150,6 @@ def test_text_is_read_as_it_is_told(lake: Lake) -> None:
         (["files", "T", "--option", "header"], 2, "write it as KEY=VALUE"),
         (["query", "SELECT * FROM nothing_there"], 1, "TABLE_OR_VIEW_NOT_FOUND"),
         pytest.param(["query", "SELECT no_function(x) FROM t", "--view", "t=T"], 1, "--register MODULE", marks=pytest.mark.long),
-        (["query", "SELECT 1", "--view", "t"], 2, "write it as KEY=VALUE"),
         (["vacuum", "T", "--hours", "0"], 2, "hours"),
         (["nothing"], 2, "nothing"),
     ],
@@ -164,6 +163,11 @@ def test_errors_are_a_sentence(lake: Lake, arguments: list[str], code: int, why:
     assert why in result.stderr and result.stdout == "" and "Traceback" not in result.stderr
     if code == 1:
         assert result.stderr.splitlines()[-1].startswith("error: ")
+
+
+def test_a_view_without_a_table_is_told_before_spark_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("data_skip.cli.app._session", lambda *_: pytest.fail("Spark is started"))
+    assert "--view 't': write it as NAME=TABLE" in run("query", "SELECT 1", "--view", "t", code=2).stderr
 
 
 def test_errors_for_machines_and_for_whoever_mends_them(lake: Lake) -> None:

@@ -230,9 +230,10 @@ def query(
     """Runs a query with skipping and without: whether the rows are the same, and what skipping saves."""
     from data_skip.cli.comparing import compare
 
+    views = pairs("--view", view or (), "NAME=TABLE")  # before Spark is started
     text = typer.get_text_stream("stdin").read() if sql == "-" else sql
     with _session(asked, "query") as found:
-        for name, path in pairs("--view", view or ()).items():
+        for name, path in views.items():
             _opened(found, asked, path).read().createOrReplaceTempView(f"`{name.replace('`', '``')}`")
         compared = _done(found, "running the query", lambda: compare(found, text, repeats))
         said = str(compared.report)  # which Spark is asked for

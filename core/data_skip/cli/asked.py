@@ -75,12 +75,12 @@ class Asked:
         return bool(self.by_spark or self.master or self.conf or self.option)
 
 
-def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    """What an option says that is given as KEY=VALUE. A value may hold further equal signs."""
+def pairs(option: str, texts: Sequence[str], form: str = "KEY=VALUE") -> dict[str, str]:
+    """What an option says that is given in this form. A value may hold further equal signs."""
     found = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise typer.BadParameter(f"{option} {text!r}: write it as KEY=VALUE")
+            raise typer.BadParameter(f"{option} {text!r}: write it as {form}")
         found[key.strip()] = value
     return found
