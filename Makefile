@@ -6,6 +6,9 @@ CLAIMS ?= 40
 BENCH ?= overhead
 VERSIONS ?= 4.1 4.2
 
+# Kept, whatever the environment says: each of the processes that tests start would compile the Java anew, for some seconds.
+export PYTHONDONTWRITEBYTECODE =
+
 pip = $(1)/bin/python -m pip install --quiet --disable-pip-version-check
 # Without PYSPARK_PYTHON, Spark starts its workers with whatever python3 the PATH offers.
 python = PYSPARK_PYTHON='$(CURDIR)/$(1)/bin/python' $(1)/bin/python

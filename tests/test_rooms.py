@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from data_skip.spark.jvm import SOURCES
+from data_skip.spark.statements import SOURCES as SOURCES_OF_SQL
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "data_skip"
@@ -67,6 +71,14 @@ def test_arrows_between_rooms_go_down_only() -> None:
 def test_no_circles() -> None:
     # `from data_skip import filters` names a module, not the package's __init__, in which all doors meet.
     tuple(TopologicalSorter(CORE_MODULES).static_order())
+
+
+def test_no_circles_of_java() -> None:
+    """The sources stand in order of use."""
+    names = [Path(source).stem for source in (*SOURCES, *SOURCES_OF_SQL)]
+    for i, source in enumerate((*SOURCES, *SOURCES_OF_SQL)):
+        code = re.sub(r'/\*.*?\*/|//[^\n]*|"(\\.|[^"\\\n])*"', " ", (CORE / source).read_text("utf-8"), flags=re.DOTALL)
+        assert set(re.findall(r"\w+", code)) & set(names[i + 1 :]) - set(re.findall(r"[.\w]+\.(\w+);", code)) == set(), source
 
 
 def test_only_the_spark_room_reaches_into_the_jvm() -> None:

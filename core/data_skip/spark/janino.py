@@ -1,31 +1,115 @@
 """Java sources that ship with a package, compiled inside the running JVM by Janino, which ships inside Spark.
 
-No jar to build, no version to match; Janino knows no lambdas and little of generics.
+No jar to build, no version to match; Janino knows no lambdas and little of generics. What it has compiled is kept as Python keeps what it
+has compiled of a package (PEP 3147): in `__pycache__`, or below PYTHONPYCACHEPREFIX; not with PYTHONDONTWRITEBYTECODE, in a zip, or where
+that cannot be written: there it is compiled anew. So whoever can change it can change what this Python runs, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
+from importlib.util import cache_from_source
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import ZipFile
+
+Sources = tuple[str, tuple[str, ...]]  # a Python package, and files of it; the last one is that of the class that is asked for
+
+_KEPT = 8  # versions: of sources, and of Spark
 
 
 @cache
-def load(gateway: Any, package: str, sources: tuple[str, ...], other: Any = None) -> Any:
+def load(gateway: Any, package: str, sources: tuple[str, ...], below: Sources | None = None) -> Any:
     """The class of the last of some sources of a Python package, as `("spark/Plans.java", "spark/Shim.java")`.
 
-    In order of use: each class sees those before it, through the class loader that is its parent, and what the `other` class sees.
-    Their Java package has the name of the Python package. Compiled once for each JVM.
+    These see each other, and what is `below`. Their Java package has the name of the Python package. Loaded once for each JVM.
     """
     jvm = gateway.jvm
-    loader = other.getClassLoader() if other is not None else jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    for source in sources:
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(loader)
-        compiler.cook(source, files(package).joinpath(source).read_text("utf-8"))
-        loader = compiler.getClassLoader()
-    return loader.loadClass(f"{package}.{sources[-1].rsplit('/', 1)[-1].removesuffix('.java')}")
+    parent = load(gateway, *below).getClassLoader() if below else jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    classes = jvm.java.util.HashMap()  # class files by their names, as "data_skip/Shim.class"
+    place = _place(package, sources[-1], repr([*_built_with(jvm), below and _texts(*below), _texts(package, sources)]))
+    if not _read(place, classes):
+        _compile(gateway, _texts(package, sources), parent, classes)
+        _keep(place, classes)
+    util = jvm.org.codehaus.commons.compiler.util
+    loader = util.ResourceFinderClassLoader(util.resource.MapResourceFinder(classes), parent)
+    return loader.loadClass(f"{package}.{_stem(sources[-1])}")
+
+
+def _compile(gateway: Any, texts: dict[str, str], parent: Any, classes: Any) -> None:
+    jvm = gateway.jvm
+    resource = jvm.org.codehaus.commons.compiler.util.resource
+    asked = gateway.new_array(resource.Resource, len(texts))
+    for i, (source, text) in enumerate(texts.items()):
+        asked[i] = resource.StringResource(source, text)
+    compiler = jvm.org.codehaus.janino.Compiler()
+    compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(parent))
+    compiler.setSourceFinder(resource.MapResourceFinder(jvm.java.util.HashMap()))  # there are no others
+    compiler.setClassFileCreator(resource.MapResourceCreator(classes))
+    compiler.setDebugSource(True)
+    compiler.setDebugLines(True)
+    compiler.compile(asked)
+
+
+def _texts(package: str, sources: tuple[str, ...]) -> dict[str, str]:
+    return {source: files(package).joinpath(source).read_text("utf-8") for source in sources}
+
+
+def _built_with(jvm: Any) -> Iterator[Any]:
+    """What else decides what is compiled: the versions of Java, and of the jars of Spark."""
+    yield jvm.java.lang.System.getProperty("java.version")
+    for jar in jvm.java.lang.System.getProperty("java.class.path").split(os.pathsep):
+        with suppress(OSError):
+            seen = os.stat(jar)
+            yield jar, seen.st_size, seen.st_mtime_ns
+
+
+def _place(package: str, source: str, of: str) -> Path | None:
+    """Where classes are kept that are made of something. None: nowhere."""
+    file = files(package).joinpath(source)
+    if not isinstance(file, Path) or sys.implementation.cache_tag is None:
+        return None
+    return Path(cache_from_source(str(file))).with_name(f"{_stem(source)}.{sha256(of.encode()).hexdigest()[:32]}.zip")
+
+
+def _read(place: Path | None, classes: Any) -> bool:
+    """Whether classes are kept there; they are put into a map of the JVM."""
+    if place is None:
+        return False
+    try:
+        with ZipFile(place) as kept:
+            for name, content in [(name, kept.read(name)) for name in kept.namelist()]:  # of what is damaged, none
+                classes.put(name, content)
+    except Exception:  # whatever is wrong with it: that is written anew
+        return False
+    return True
+
+
+def _keep(place: Path | None, classes: Any) -> None:
+    if place is None or sys.dont_write_bytecode:
+        return
+    with suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=place.parent) as folder:
+            made = Path(folder) / place.name
+            with ZipFile(made, "w") as kept:
+                for name in classes.keySet().toArray():
+                    kept.writestr(str(name), bytes(classes.get(name)))
+            made.replace(place)
+        others = sorted(place.parent.glob(f"{place.name.partition('.')[0]}.*.zip"), key=lambda other: other.stat().st_mtime)
+        for other in others[:-_KEPT]:
+            other.unlink()
+
+
+def _stem(source: str) -> str:
+    return source.rsplit("/", 1)[-1].removesuffix(".java")
 
 
 def instance(gateway: Any, class_: Any, type_: str, arguments: Sequence[Any]) -> Any:

@@ -280,9 +280,9 @@ def refuse_stopped(spark: SparkSession) -> None:
 def load_plugin(gateway: Any, package: str, sources: tuple[str, ...]) -> Any:
     """The class of the last of some Java sources of a plugin's package, as `("RegionBoxes.java",)`; these may use `data_skip.Plans`.
 
-    In order of use: each class sees those before it. Their Java package has the name of the Python package. Compiled once for each JVM.
+    They see each other. Their Java package has the name of the Python package. Loaded once for each JVM.
     """
-    return load(gateway, package, sources, load(gateway, "data_skip", SOURCES))
+    return load(gateway, package, sources, ("data_skip", SOURCES))
 
 
 @cache
