@@ -68,6 +68,10 @@ class Generations:
         """Some of these."""
         return self if some.all() else Generations(self.keys.filter(pa.array(some)), self.numbers[some])
 
+    def are_of(self, *some: pa.Table) -> bool:
+        """Whether any is of some file versions."""
+        return any(bool((places_in(keys, self.keys) >= 0).any()) for keys in some)
+
     def but_of(self, keys: pa.Table) -> Generations:
         """These without those of some file versions."""
         others = places_in(keys, self.keys) < 0

@@ -209,18 +209,24 @@ def _agree(target: Target, state: TableState, bindings: Sequence[Binding], wrote
     A commit is made of a listing that is younger than the version before it. But another refresh, which listed later still, may have found
     nothing to write, since the index said already what that listing did.
 
+    Where only files have come since the table was listed, they are the next refresh's; once something is said here, it is looked again
+    whether that is so: else who writes to the table all the time would have it listed without end.
+
     wrote: whether something was written since the table was listed; else what the target knows is older than that listing.
     """
 
     def rows_on(last: Snapshot | None) -> pa.Table | None:
         said.clear()
         if last and last.definitions:  # if of other indexes, which are not brought up to date by this, it is refused where anything changed
-            changes = Generations.of(last).changes(state.list_again(), target.below)
-            if len(changes):
+            known = Generations.of(last)
+            asked = [known.keys, target.listed] if before is None else [before.keys]
+            changes = known.changes(state.list_again(), target.below)
+            if changes.are_of(*asked):  # then all of them: what is said is one listing
                 said.append(changes)
                 return rows([], changes, bindings, IndexReport(target.name, []))
         return None
 
+    before: Generations | None = None  # what was said here last
     said: list[Generations] = []
     for _ in range(_TRIES):
         last = target.store.snapshot()
@@ -229,6 +235,7 @@ def _agree(target: Target, state: TableState, bindings: Sequence[Binding], wrote
         target.store.append_as_of(rows_on, declare=False)
         if not said:
             return
+        (before,) = said
 
 
 def sample_of(state: TableState, jvm: Jvm) -> Sample:
