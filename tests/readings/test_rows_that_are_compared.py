@@ -80,7 +80,10 @@ BOTH = f"({SUMS}) a JOIN ({SUMS_AND_MORE}) b ON a.k = abs(b.k) WHERE a.k = 5"
         f"SELECT floor(100 * (a.s / b.s)) FROM {BOTH}",  # 99 for 100
         f"SELECT floor(max(r)) FROM (SELECT a.k, coalesce(a.s / b.s, 0) AS r FROM {BOTH}) GROUP BY k",
         f"SELECT a.s / b.s - 1 FROM {BOTH}",
+        f"SELECT a.s / b.s + -1 FROM {BOTH}",
         f"SELECT a.s + -1 * b.s FROM {BOTH}",
+        f"SELECT a.s + (a.k - 6) * b.s FROM {BOTH}",
+        f"SELECT a.s + sign * b.s FROM VALUES (-1), (-2) v(sign) CROSS JOIN {BOTH}",  # nothing but rows tells
         f"SELECT array_distinct(array(a.s, b.s)) FROM {BOTH}",
         "SELECT k, count(*) OVER (PARTITION BY CAST(s AS STRING)) AS n"  # 1 for 2
         f" FROM (SELECT k, s FROM ({SUMS}) WHERE k = 5 UNION ALL SELECT k, s FROM ({SUMS_AND_MORE}))",
@@ -92,8 +95,8 @@ def test_what_compares_is_no_boolean(ordered: Lake, sql: str) -> None:
 
 def test_what_is_shown_side_by_side_skips(ordered: Lake) -> None:
     shown = "round(a.s / b.s, 6), round(coalesce(a.s, b.s), 6), concat_ws('-', round(a.s, 6), round(b.s, 6)), format_number(a.s / b.s, 6)"
-    shown += ", to_json(struct(round(a.s, 6) AS s, round(b.s, 6) AS t))"
-    report = ordered.query(f"SELECT {shown} FROM {BOTH}")
+    shown += ", to_json(struct(round(a.s, 6) AS s, round(b.s, 6) AS t)), round(sqrt(abs(a.s / b.s)), 6), round(greatest(a.s, b.s), 6)"
+    report = ordered.query(f"SELECT {shown}, round(a.s + b.s, 6) FROM {BOTH} AND a.k - 7 < -1 AND b.m > -1")
     assert sorted(scan.files_read for scan in report.scans) == [1, 7]
 
 

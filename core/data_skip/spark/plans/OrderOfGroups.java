@@ -1,5 +1,6 @@
 package data_skip;
 
+import org.apache.spark.sql.catalyst.expressions.Abs;
 import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.BRound;
@@ -15,7 +16,9 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FormatNumber;
 import org.apache.spark.sql.catalyst.expressions.FormatString;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.Greatest;
 import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.Least;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Multiply;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -24,6 +27,7 @@ import org.apache.spark.sql.catalyst.expressions.RankLike;
 import org.apache.spark.sql.catalyst.expressions.Round;
 import org.apache.spark.sql.catalyst.expressions.RowFrame$;
 import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
+import org.apache.spark.sql.catalyst.expressions.Sqrt;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.catalyst.expressions.UnaryMinus;
 import org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$;
@@ -153,13 +157,15 @@ public final class OrderOfGroups {
 
   /**
    * Whether an expression may show by another whole that of what it is given a last digit is another: floor(a / b) is 0 for a 1, and of a / b - 1
-   * nothing is left. Then it compares what is made of several values below it.
+   * nothing is left. Then it compares what is made of several values below it. negated: as of a / b + -1.
    */
-  public static boolean cuts(Expression expression) {
-    if (hasNoType(expression) || expression instanceof AggregateExpression || shows(expression) || adds(expression)) return false;
+  public static boolean cuts(Expression expression, boolean negated) {
+    if (hasNoType(expression) || expression instanceof AggregateExpression || shows(expression)) return false;
+    if (adds(expression)) return negated && expression instanceof Add;
     boolean other = expression instanceof Cast && !(expression.dataType() instanceof FractionalType || expression.dataType() instanceof StringType);
     boolean keeps = expression instanceof Cast && !other || expression instanceof Round || expression instanceof BRound || expression instanceof FormatNumber;
-    return !keeps && !(expression instanceof NamedExpression) && !(expression instanceof GetStructField) && !(expression instanceof UnaryMinus);
+    keeps |= expression instanceof UnaryMinus || expression instanceof Abs || expression instanceof Sqrt;
+    return !keeps && !(expression instanceof NamedExpression) && !(expression instanceof GetStructField);
   }
 
   /** Whether an expression makes one value of several. */
@@ -167,14 +173,18 @@ public final class OrderOfGroups {
     return !hasNoType(expression) && !(expression instanceof AggregateExpression) && (values(expression) > 1 || expression instanceof CollectList);
   }
 
-  /** Whether an expression may negate what others that add are given: -x, 0 - x, or a negative constant, but for one that is compared with. */
-  public static boolean negates(Expression expression) {
-    if (expression instanceof UnaryMinus || expression instanceof Subtract && ((Expression) expression.children().head()).foldable()) return true;
-    boolean calculates = !hasNoType(expression) && !(expression.dataType() instanceof BooleanType);
+  /**
+   * Whether an expression may negate what others that add are given: -x, x - 6, or a negative constant, but not where it is only compared. ofSums:
+   * whether it may be given what goes by the order: a product of that and a column may be of any sign.
+   */
+  public static boolean negates(Expression expression, boolean ofSums) {
+    if (!hasNoType(expression) && expression.dataType() instanceof BooleanType) return false;
+    if (expression instanceof UnaryMinus || expression instanceof Subtract) return true;
+    if (ofSums && expression instanceof Multiply && values(expression) > 1) return true;
     scala.collection.Iterator children = expression.children().iterator();
     while (children.hasNext()) {
       Expression child = (Expression) children.next();
-      if (calculates && isNegative(child) || negates(child)) return true;
+      if (isNegative(child) || negates(child, ofSums)) return true;
     }
     return false;
   }
@@ -197,7 +207,8 @@ public final class OrderOfGroups {
   }
 
   private static boolean shows(Expression function) {
-    if (function instanceof Min || function instanceof Max) return function.dataType() instanceof AtomicType; // of (s, id) an id is shown by s
+    boolean extreme = function instanceof Min || function instanceof Max || function instanceof Greatest || function instanceof Least;
+    if (extreme) return function.dataType() instanceof AtomicType; // of (s, id) an id is shown by s
     boolean takes = function instanceof Count || function instanceof First || function instanceof Last || function instanceof WindowExpression;
     boolean chooses = function instanceof If || function instanceof CaseWhen || function instanceof Coalesce; // by booleans, and NULLs
     boolean lists = function instanceof CreateNamedStruct || function instanceof CreateArray || function instanceof CollectList;

@@ -66,17 +66,31 @@ public final class OrderOfRows {
     return found;
   }
 
+  /** Whether anything in a plan may be the negative of what else is added; nothing tells of what a checkpoint was made. */
   private static boolean holdsNegated(LogicalPlan plan) {
-    final boolean[] found = new boolean[1];
-    plan.foreachWithSubqueries(
+    final boolean[] found = new boolean[2]; // the other: whether what goes by the order is below; operators come after those that they stand on
+    foreachUp(
+        plan,
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object node) {
+            if (node instanceof InMemoryRelation) found[0] = found[0] || holdsNegated(Plans.cached((InMemoryRelation) node));
+            found[0] = found[0] || Sampled.isCheckpoint((LogicalPlan) node);
             scala.collection.Iterator expressions = ((LogicalPlan) node).expressions().iterator();
-            while (!found[0] && expressions.hasNext()) found[0] = OrderOfGroups.negates((Expression) expressions.next());
+            while (!found[0] && expressions.hasNext()) found[0] = OrderOfGroups.negates((Expression) expressions.next(), found[1]);
+            found[1] = found[1] || goesByOrder((LogicalPlan) node);
             return null;
           }
         });
     return found[0];
+  }
+
+  /** The operators of a plan, each after all that it stands on and after its sub-queries. */
+  private static void foreachUp(LogicalPlan plan, scala.Function1 function) {
+    scala.collection.Iterator queries = plan.subqueries().iterator();
+    while (queries.hasNext()) foreachUp((LogicalPlan) queries.next(), function);
+    scala.collection.Iterator children = plan.children().iterator();
+    while (children.hasNext()) foreachUp((LogicalPlan) children.next(), function);
+    function.apply(plan);
   }
 
   private static Set identities() {
@@ -223,7 +237,7 @@ public final class OrderOfRows {
   /** isAsked: whether what an expression gives is spoken of; else it is shown, but for what compares in it. isCut: what of it shows a last digit. */
   private void ask(Expression expression, boolean isAsked, boolean isCut, List scans) {
     isAsked = isAsked || OrderOfGroups.compares(expression, negated) || isCut && OrderOfGroups.combines(expression);
-    isCut = isCut || OrderOfGroups.cuts(expression);
+    isCut = isCut || OrderOfGroups.cuts(expression, negated);
     if (isAsked && expression instanceof Attribute) asked.add(((Attribute) expression).exprId());
     if (isCut && expression instanceof Attribute) cut.add(((Attribute) expression).exprId());
     if (expression instanceof SubqueryExpression) {
