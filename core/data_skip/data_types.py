@@ -41,7 +41,7 @@ def plain_string(type_: str) -> bool:
 
 def has_collation(type_: str) -> bool:
     """Whether values of the type are strings that Spark compares by a collation."""
-    return " collate " in type_
+    return type_.startswith("string collate ")
 
 
 def is_array(type_: str) -> bool:
