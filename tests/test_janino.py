@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.java_gateway import JavaGateway
 from pyspark.sql import SparkSession
 
 from data_skip.spark import janino
@@ -82,13 +84,13 @@ def test_another_spark_is_compiled_for_anew(
 ) -> None:
     assert says() == "one"
     built_with = janino._built_with
-    monkeypatch.setattr(janino, "_built_with", lambda jvm: [*built_with(jvm), "another jar"])
+    monkeypatch.setattr(janino, "_built_with", lambda gateway: [*built_with(gateway), "another jar"])
     assert says() == "one" and len(compiled) == 4
 
 
 def test_what_it_is_built_with_holds_the_jars_of_spark(spark: SparkSession) -> None:
     gateway: Any = spark.sparkContext._gateway
-    java, *jars = janino._built_with(gateway.jvm)
+    java, *jars = janino._built_with(gateway)
     assert java and any("spark-catalyst" in name for name, *_ in jars)
 
 
@@ -133,3 +135,45 @@ def test_few_versions_are_kept(package: Path, says: Callable[[], str]) -> None:
         (package / "spark" / "Other.java").write_text(OTHER.replace("one", f"{i}"))
         assert says() == f"{i}"
     assert len(kept(package)) == janino._KEPT
+
+
+def test_another_jar_of_a_session_is_compiled_for_anew(spark: SparkSession, package: Path, says: Callable[[], str], tmp_path: Path) -> None:
+    """What `spark.jars` and `spark.jars.packages` name is not on Java's class path; constants of their classes are copied into ours."""
+    gateway: Any = spark.sparkContext._gateway
+    thread, before = gateway.jvm.java.lang.Thread.currentThread(), gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    (package / "Example.java").write_text(SOURCE.replace("Other.", "library.Word."))
+    (tmp_path / "library").mkdir()
+    jar, urls = tmp_path / "a jar.jar", gateway.new_array(gateway.jvm.java.net.URL, 1)
+    urls[0] = gateway.jvm.java.net.URL(jar.as_uri())
+    for word in ("one", "another"):
+        source = OTHER.replace("example", "library").replace("Other { ", "Word { public ").replace("one", word)
+        (tmp_path / "library" / "Word.java").write_text(source)
+        janino.load.__wrapped__(gateway, "library", ("Word.java",))
+        (made,) = kept(tmp_path / "library")
+        made.replace(jar)  # what is kept is a jar
+        thread.setContextClassLoader(gateway.jvm.java.net.URLClassLoader(urls, before))
+        try:
+            assert says() == word
+        finally:
+            thread.setContextClassLoader(before)
+
+
+def test_the_encoding_of_a_jvm_is_not_that_of_sources(spark: SparkSession, package: Path) -> None:
+    """Java 17 has that of the place where it runs: ASCII in a container that sets none, and a letter without one there was kept as `?`."""
+    (package / "spark" / "Other.java").write_text(OTHER.replace("one", "S\u00e3o"), "utf-8")
+    property_: Any = spark.sparkContext._gateway.jvm.java.lang.System.getProperty
+    ascii_ = ["-Dfile.encoding=US-ASCII", "-XX:TieredStopAtLevel=1"]
+    java = str(Path(property_("java.home")) / "bin" / "java")
+    gateway = JavaGateway.launch_gateway(classpath=property_("java.class.path"), javaopts=ascii_, java_path=java, die_on_exit=True)
+    try:
+        class_ = janino.load.__wrapped__(gateway, "example", SOURCES)
+        assert class_.getMethod("says", None).invoke(None, None) == "S\u00e3o"
+    finally:
+        gateway.shutdown()
+
+
+def test_a_clock_before_what_a_zip_can_say(
+    package: Path, compiled: list[str], says: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zipfile.time.localtime", lambda _: time.gmtime(0))
+    assert says() == says() == "one" and len(compiled) == 2

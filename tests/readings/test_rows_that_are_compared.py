@@ -83,6 +83,8 @@ BOTH = f"({SUMS}) a JOIN ({SUMS_AND_MORE}) b ON a.k = abs(b.k) WHERE a.k = 5"
         f"SELECT a.s / b.s + -1 FROM {BOTH}",
         f"SELECT a.s + -1 * b.s FROM {BOTH}",
         f"SELECT a.s + (a.k - 6) * b.s FROM {BOTH}",
+        f"SELECT a.s + b.s FROM {BOTH}".replace("sum(x) AS s, max", "sum(x * (k - 6)) AS s, max"),
+        f"SELECT floor(exp(a.s / b.s) - exp(1)), b.m FROM {BOTH}",
         f"SELECT a.s + sign * b.s FROM VALUES (-1), (-2) v(sign) CROSS JOIN {BOTH}",  # nothing but rows tells
         f"SELECT array_distinct(array(a.s, b.s)) FROM {BOTH}",
         "SELECT k, count(*) OVER (PARTITION BY CAST(s AS STRING)) AS n"  # 1 for 2
@@ -97,6 +99,15 @@ def test_what_is_shown_side_by_side_skips(ordered: Lake) -> None:
     shown = "round(a.s / b.s, 6), round(coalesce(a.s, b.s), 6), concat_ws('-', round(a.s, 6), round(b.s, 6)), format_number(a.s / b.s, 6)"
     shown += ", to_json(struct(round(a.s, 6) AS s, round(b.s, 6) AS t)), round(sqrt(abs(a.s / b.s)), 6), round(greatest(a.s, b.s), 6)"
     report = ordered.query(f"SELECT {shown}, round(a.s + b.s, 6) FROM {BOTH} AND a.k - 7 < -1 AND b.m > -1")
+    assert sorted(scan.files_read for scan in report.scans) == [1, 7]
+
+
+def test_what_keeps_a_ratio_skips_as_well(ordered: Lake) -> None:
+    """And a difference of whole numbers that is only shown negates no fraction."""
+    ratio = "a.s / b.s"
+    shown = [f"round(power({ratio}, 0.5), 6)", f"round(exp({ratio}), 6)", f"round(nanvl({ratio}, 0), 6)"]
+    shown += [f"CAST(round(100 * {ratio}) AS INT)", f"to_char(CAST({ratio} AS DECIMAL(12, 4)), '99999.9999')"]
+    report = ordered.query(f"SELECT a.k, {', '.join(shown)}, round(a.s + b.s, 6), b.m - a.k, -b.m FROM {BOTH} ORDER BY 1 LIMIT 3")
     assert sorted(scan.files_read for scan in report.scans) == [1, 7]
 
 

@@ -18,7 +18,11 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from zipfile import ZipFile
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+from zipfile import ZipFile, ZipInfo
+
+from py4j.java_gateway import is_instance_of
 
 Sources = tuple[str, tuple[str, ...]]  # a Python package, and files of it; the last one is that of the class that is asked for
 
@@ -34,7 +38,7 @@ def load(gateway: Any, package: str, sources: tuple[str, ...], below: Sources | 
     jvm = gateway.jvm
     parent = load(gateway, *below).getClassLoader() if below else jvm.java.lang.Thread.currentThread().getContextClassLoader()
     classes = jvm.java.util.HashMap()  # class files by their names, as "data_skip/Shim.class"
-    place = _place(package, sources[-1], repr([*_built_with(jvm), below and _texts(*below), _texts(package, sources)]))
+    place = _place(package, sources[-1], repr([*_built_with(gateway), below and _texts(*below), _texts(package, sources)]))
     if not _read(place, classes):
         _compile(gateway, _texts(package, sources), parent, classes)
         _keep(place, classes)
@@ -46,10 +50,13 @@ def load(gateway: Any, package: str, sources: tuple[str, ...], below: Sources | 
 def _compile(gateway: Any, texts: dict[str, str], parent: Any, classes: Any) -> None:
     jvm = gateway.jvm
     resource = jvm.org.codehaus.commons.compiler.util.resource
+    found = resource.MapResourceFinder(jvm.java.util.HashMap())  # a StringResource is of the JVM's own encoding, which may have no é
     asked = gateway.new_array(resource.Resource, len(texts))
     for i, (source, text) in enumerate(texts.items()):
-        asked[i] = resource.StringResource(source, text)
+        found.addResource(source, text.encode())
+        asked[i] = found.findResource(source)
     compiler = jvm.org.codehaus.janino.Compiler()
+    compiler.setSourceCharset(jvm.java.nio.charset.StandardCharsets.UTF_8)
     compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(parent))
     compiler.setSourceFinder(resource.MapResourceFinder(jvm.java.util.HashMap()))  # there are no others
     compiler.setClassFileCreator(resource.MapResourceCreator(classes))
@@ -62,10 +69,16 @@ def _texts(package: str, sources: tuple[str, ...]) -> dict[str, str]:
     return {source: files(package).joinpath(source).read_text("utf-8") for source in sources}
 
 
-def _built_with(jvm: Any) -> Iterator[Any]:
-    """What else decides what is compiled: the versions of Java, and of the jars of Spark."""
-    yield jvm.java.lang.System.getProperty("java.version")
-    for jar in jvm.java.lang.System.getProperty("java.class.path").split(os.pathsep):
+def _built_with(gateway: Any) -> Iterator[Any]:
+    """What else decides what is compiled: the versions of Java, and of all jars: those of Spark, and of `spark.jars` and the like."""
+    system, loader = gateway.jvm.java.lang.System, gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    yield system.getProperty("java.version")
+    jars = system.getProperty("java.class.path").split(os.pathsep)
+    while loader is not None:
+        if is_instance_of(gateway, loader, "java.net.URLClassLoader"):
+            jars += [url2pathname(urlsplit(str(url)).path) for url in loader.getURLs()]
+        loader = loader.getParent()
+    for jar in jars:
         with suppress(OSError):
             seen = os.stat(jar)
             yield jar, seen.st_size, seen.st_mtime_ns
@@ -101,7 +114,7 @@ def _keep(place: Path | None, classes: Any) -> None:
             made = Path(folder) / place.name
             with ZipFile(made, "w") as kept:
                 for name in classes.keySet().toArray():
-                    kept.writestr(str(name), bytes(classes.get(name)))
+                    kept.writestr(ZipInfo(str(name)), bytes(classes.get(name)))  # of no time: one before 1980 is refused
             made.replace(place)
         others = sorted(place.parent.glob(f"{place.name.partition('.')[0]}.*.zip"), key=lambda other: other.stat().st_mtime)
         for other in others[:-_KEPT]:

@@ -6,12 +6,14 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.BRound;
 import org.apache.spark.sql.catalyst.expressions.CaseWhen;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Cbrt;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
 import org.apache.spark.sql.catalyst.expressions.Concat;
 import org.apache.spark.sql.catalyst.expressions.ConcatWs;
 import org.apache.spark.sql.catalyst.expressions.CreateArray;
 import org.apache.spark.sql.catalyst.expressions.CreateNamedStruct;
 import org.apache.spark.sql.catalyst.expressions.Divide;
+import org.apache.spark.sql.catalyst.expressions.Exp;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FormatNumber;
 import org.apache.spark.sql.catalyst.expressions.FormatString;
@@ -21,14 +23,18 @@ import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.Least;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Multiply;
+import org.apache.spark.sql.catalyst.expressions.NaNvl;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.Pow;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.RankLike;
 import org.apache.spark.sql.catalyst.expressions.Round;
 import org.apache.spark.sql.catalyst.expressions.RowFrame$;
 import org.apache.spark.sql.catalyst.expressions.SpecifiedWindowFrame;
 import org.apache.spark.sql.catalyst.expressions.Sqrt;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
+import org.apache.spark.sql.catalyst.expressions.ToCharacter;
 import org.apache.spark.sql.catalyst.expressions.UnaryMinus;
 import org.apache.spark.sql.catalyst.expressions.UnboundedFollowing$;
 import org.apache.spark.sql.catalyst.expressions.UnboundedPreceding$;
@@ -162,10 +168,20 @@ public final class OrderOfGroups {
   public static boolean cuts(Expression expression, boolean negated) {
     if (hasNoType(expression) || expression instanceof AggregateExpression || shows(expression)) return false;
     if (adds(expression)) return negated && expression instanceof Add;
-    boolean other = expression instanceof Cast && !(expression.dataType() instanceof FractionalType || expression.dataType() instanceof StringType);
-    boolean keeps = expression instanceof Cast && !other || expression instanceof Round || expression instanceof BRound || expression instanceof FormatNumber;
-    keeps |= expression instanceof UnaryMinus || expression instanceof Abs || expression instanceof Sqrt;
+    boolean keeps = rounds(expression) || expression instanceof Cast && !makesWhole((Cast) expression);
+    keeps |= expression instanceof FormatNumber || expression instanceof ToCharacter;
+    keeps |= expression instanceof UnaryMinus || expression instanceof Abs || expression instanceof Sqrt || expression instanceof Cbrt;
+    keeps |= expression instanceof Exp || expression instanceof Pow && ((Pow) expression).right().foldable();
     return !keeps && !(expression instanceof NamedExpression) && !(expression instanceof GetStructField);
+  }
+
+  /** Whether a cast may show another whole where a last digit is another: not where that is rounded already, as by int(round(100 * a / b)). */
+  private static boolean makesWhole(Cast cast) {
+    return !(cast.dataType() instanceof FractionalType || cast.dataType() instanceof StringType || rounds(cast.child()));
+  }
+
+  private static boolean rounds(Expression expression) {
+    return expression instanceof Round || expression instanceof BRound;
   }
 
   /** Whether an expression makes one value of several. */
@@ -189,6 +205,14 @@ public final class OrderOfGroups {
     return false;
   }
 
+  /** Whether an expression, and all in it, is of no fractions. */
+  public static boolean isWhole(Expression expression) {
+    if (!hasNoType(expression) && expression.dataType() instanceof FractionalType) return false;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (!isWhole((Expression) children.next())) return false;
+    return !(expression instanceof SubqueryExpression);
+  }
+
   private static boolean isNegative(Expression expression) {
     if (!(expression instanceof Literal) || !(expression.dataType() instanceof NumericType)) return false;
     return String.valueOf(((Literal) expression).value()).startsWith("-");
@@ -210,7 +234,8 @@ public final class OrderOfGroups {
     boolean extreme = function instanceof Min || function instanceof Max || function instanceof Greatest || function instanceof Least;
     if (extreme) return function.dataType() instanceof AtomicType; // of (s, id) an id is shown by s
     boolean takes = function instanceof Count || function instanceof First || function instanceof Last || function instanceof WindowExpression;
-    boolean chooses = function instanceof If || function instanceof CaseWhen || function instanceof Coalesce; // by booleans, and NULLs
+    boolean chooses = function instanceof If || function instanceof CaseWhen; // by booleans, and by NULLs and NaN:
+    chooses |= function instanceof Coalesce || function instanceof NaNvl;
     boolean lists = function instanceof CreateNamedStruct || function instanceof CreateArray || function instanceof CollectList;
     boolean writes = function instanceof Concat || function instanceof ConcatWs || function instanceof FormatString || isToJson(function);
     return takes || chooses || lists || writes || function instanceof Multiply || function instanceof Divide;

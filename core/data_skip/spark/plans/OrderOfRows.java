@@ -17,8 +17,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
@@ -50,7 +53,7 @@ public final class OrderOfRows {
 
   /** The scans, by identity, that may be given only what all of the same folder are given; and those that may be given nothing. */
   public static Set[] of(LogicalPlan plan) {
-    OrderOfRows order = new OrderOfRows(holdsNegated(plan));
+    OrderOfRows order = new OrderOfRows(holdsNegated(plan, result(plan)));
     order.follow(plan, false);
     Set met = identities();
     Set[] found = {identities(), identities()};
@@ -66,17 +69,29 @@ public final class OrderOfRows {
     return found;
   }
 
-  /** Whether anything in a plan may be the negative of what else is added; nothing tells of what a checkpoint was made. */
-  private static boolean holdsNegated(LogicalPlan plan) {
+  /** The operator that makes the rows that a query gives. */
+  private static LogicalPlan result(LogicalPlan plan) {
+    boolean above = plan instanceof Sort || plan instanceof GlobalLimit || plan instanceof LocalLimit;
+    return above ? result((LogicalPlan) plan.children().head()) : plan;
+  }
+
+  /**
+   * Whether anything in a plan may be the negative of what else is added; nothing tells of what a checkpoint was made. result: the operator of which
+   * nothing is added any more: a difference of whole numbers is none of fractions there.
+   */
+  private static boolean holdsNegated(LogicalPlan plan, final LogicalPlan result) {
     final boolean[] found = new boolean[2]; // the other: whether what goes by the order is below; operators come after those that they stand on
     foreachUp(
         plan,
         new scala.runtime.AbstractFunction1() {
           public Object apply(Object node) {
-            if (node instanceof InMemoryRelation) found[0] = found[0] || holdsNegated(Plans.cached((InMemoryRelation) node));
+            if (node instanceof InMemoryRelation) found[0] = found[0] || holdsNegated(Plans.cached((InMemoryRelation) node), null);
             found[0] = found[0] || Sampled.isCheckpoint((LogicalPlan) node);
             scala.collection.Iterator expressions = ((LogicalPlan) node).expressions().iterator();
-            while (!found[0] && expressions.hasNext()) found[0] = OrderOfGroups.negates((Expression) expressions.next(), found[1]);
+            while (!found[0] && expressions.hasNext()) {
+              Expression expression = (Expression) expressions.next();
+              found[0] = !(node == result && OrderOfGroups.isWhole(expression)) && OrderOfGroups.negates(expression, found[1]);
+            }
             found[1] = found[1] || goesByOrder((LogicalPlan) node);
             return null;
           }
