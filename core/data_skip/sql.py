@@ -17,6 +17,7 @@ from data_skip.errors import DataSkipError
 from data_skip.index import Index
 from data_skip.planning.report import QueryReport
 from data_skip.spark.statements import Statement
+from data_skip.store.history import Step
 from data_skip.store.vacuuming import KEPT_HOURS
 from data_skip.table import FILES_PER_COMMIT, Table
 
@@ -109,10 +110,8 @@ class Sql:
         create, drop = "Collects records of every file for new indexes", "Removes indexes and their records"
         refresh = "Collects records of files that are new or changed since"
         ensure = "Creates those indexes that are missing, and refreshes all others of the table"
-        compact, vacuum = (
-            "Rewrites an index with a row for each file version that is there",
-            "Deletes files of an index that are out of date",
-        )
+        compact = "Rewrites an index with a row for each file version that is there"
+        vacuum = "Deletes files of an index that are out of date"
         kept = [("hours", pa.int32()), ("dry_run", pa.bool_())]
         return [
             _statement("data_skip_report", [], _REPORT, self.report, "What the last query skipped and read, and why"),
@@ -183,21 +182,16 @@ class Sql:
 
     def compact(self, given: Given, query: str) -> pa.Table:
         """A row: which version of the index that is then."""
-        table = self._indexed(given)
+        table = self._by_index(given["table"])
         table.compact()
-        return pa.Table.from_pylist([{"table": table.name, "version": table.history()[-1].version}], _COMPACTED)
+        return pa.Table.from_pylist([{"table": table.name, "version": _steps(table)[-1].version}], _COMPACTED)
 
     def vacuum(self, given: Given, query: str) -> pa.Table:
         """A row a file that is gone, or would be."""
-        table = self._indexed(given)
+        table = self._by_index(given["table"])
+        _steps(table)
         deleted = table.vacuum(KEPT_HOURS if given["hours"] is None else int(given["hours"]), bool(given["dry_run"]))
         return pa.Table.from_pylist([{"table": table.name, "file": file} for file in deleted], _VACUUMED)
-
-    def _indexed(self, given: Given) -> Table:
-        table = self._by_index(given["table"])
-        if not table.history():
-            raise DataSkipError(f"{table.name} has no index; create_index(...) makes one")
-        return table
 
     def _open(self, given: Given) -> Table:
         options = {key: value for key, value in (given["options"] or {}).items() if value is not None}
@@ -222,6 +216,13 @@ def _statement(
 def _files_per_commit(given: Given) -> int:
     asked = given["files_per_commit"]
     return FILES_PER_COMMIT if asked is None else int(asked)
+
+
+def _steps(table: Table) -> list[Step]:
+    """Those of its history; DataSkipError where there is no index."""
+    if steps := table.history():
+        return steps
+    raise DataSkipError(f"{table.name} has no index; create_index(...) makes one")
 
 
 def _indexed(report: IndexReport) -> pa.Table:

@@ -38,9 +38,10 @@ def load(gateway: Any, package: str, sources: tuple[str, ...], below: Sources | 
     jvm = gateway.jvm
     parent = load(gateway, *below).getClassLoader() if below else jvm.java.lang.Thread.currentThread().getContextClassLoader()
     classes = jvm.java.util.HashMap()  # class files by their names, as "data_skip/Shim.class"
-    place = _place(package, sources[-1], repr([*_built_with(gateway), below and _texts(*below), _texts(package, sources)]))
+    texts = _texts(package, sources)
+    place = _place(package, sources[-1], repr([*_built_with(gateway), below and _texts(*below), texts]))
     if not _read(place, classes):
-        _compile(gateway, _texts(package, sources), parent, classes)
+        _compile(gateway, texts, parent, classes)
         _keep(place, classes)
     util = jvm.org.codehaus.commons.compiler.util
     loader = util.ResourceFinderClassLoader(util.resource.MapResourceFinder(classes), parent)
