@@ -246,8 +246,10 @@ public final class OrderOfGroups {
     return ((Literal) ((Invoke) function).targetObject()).value() instanceof StructsToJsonEvaluator;
   }
 
-  private static boolean adds(Expression function) {
-    return function instanceof Add || function instanceof Sum || function instanceof Average;
+  /** Whether an expression adds values that it is given, or those of several rows. */
+  public static boolean adds(Expression expression) {
+    if (expression instanceof AggregateExpression) return adds((Expression) ((AggregateExpression) expression).aggregateFunction());
+    return expression instanceof Add || expression instanceof Sum || expression instanceof Average;
   }
 
   /** Whether a function of users is not deterministic, so that it may count or ask for its task, or is given many rows at once. */

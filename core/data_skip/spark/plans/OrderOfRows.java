@@ -45,15 +45,16 @@ public final class OrderOfRows {
   private final List below = new ArrayList(); // of each the scans below it, as places
   private final List places = new ArrayList(); // of scans: a ScanAt each
 
-  private final boolean negated; // whether what is added may be subtracted by that
+  private final LogicalPlan whole; // null: only the places of scans are asked for
+  private Boolean negated; // whether what is added may be subtracted by that; null: nothing that adds was met yet
 
-  private OrderOfRows(boolean negated) {
-    this.negated = negated;
+  private OrderOfRows(LogicalPlan whole) {
+    this.whole = whole;
   }
 
   /** The scans, by identity, that may be given only what all of the same folder are given; and those that may be given nothing. */
   public static Set[] of(LogicalPlan plan) {
-    OrderOfRows order = new OrderOfRows(holdsNegated(plan, result(plan)));
+    OrderOfRows order = new OrderOfRows(plan);
     order.follow(plan, false);
     Set met = identities();
     Set[] found = {identities(), identities()};
@@ -67,6 +68,11 @@ public final class OrderOfRows {
       }
     }
     return found;
+  }
+
+  private boolean isNegated() {
+    if (negated == null) negated = Boolean.valueOf(whole != null && holdsNegated(whole, result(whole)));
+    return negated.booleanValue();
   }
 
   /** The operator that makes the rows that a query gives. */
@@ -170,7 +176,7 @@ public final class OrderOfRows {
 
   /** The scans of a plan, as places of their own. */
   private static List scans(LogicalPlan plan) {
-    OrderOfRows order = new OrderOfRows(false);
+    OrderOfRows order = new OrderOfRows(null);
     order.follow(plan, false);
     return order.places;
   }
@@ -251,8 +257,9 @@ public final class OrderOfRows {
 
   /** isAsked: whether what an expression gives is spoken of; else it is shown, but for what compares in it. isCut: what of it shows a last digit. */
   private void ask(Expression expression, boolean isAsked, boolean isCut, List scans) {
-    isAsked = isAsked || OrderOfGroups.compares(expression, negated) || isCut && OrderOfGroups.combines(expression);
-    isCut = isCut || OrderOfGroups.cuts(expression, negated);
+    boolean subtracts = OrderOfGroups.adds(expression) && isNegated();
+    isAsked = isAsked || OrderOfGroups.compares(expression, subtracts) || isCut && OrderOfGroups.combines(expression);
+    isCut = isCut || OrderOfGroups.cuts(expression, subtracts);
     if (isAsked && expression instanceof Attribute) asked.add(((Attribute) expression).exprId());
     if (isCut && expression instanceof Attribute) cut.add(((Attribute) expression).exprId());
     if (expression instanceof SubqueryExpression) {
