@@ -16,7 +16,7 @@ from data_skip.spark.statements import SOURCES as SOURCES_OF_SQL
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "data_skip"
 CONTRACTS = {"errors", "data_types", "clause", "expression", "ask_spark", "footer", "sample", "index", "filters", "source_code"}
-DOORS = {"", "functions", "session", "table", "existing", "upkeep", "description", "sql", "notebook", "testing", "plugin"}
+DOORS = {"", "functions", "session", "table", "by_index", "existing", "upkeep", "description", "sql", "notebook", "testing", "plugin"}
 # From the ground.
 FLOORS = ["html", "contracts", "pictures", "spark", "store", "files", "proofs", "indexes", "building", "planning", "doors", "cli"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from functools import partial
 from posixpath import basename, dirname
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -26,17 +25,15 @@ from data_skip.building.source import (
     as_indexed,
     files_below,
     frame_of,
-    frame_of_one,
     is_in_catalog,
-    is_recursive,
     location_of,
     qualified,
     refresh_table,
-    refuse_columns_of_one,
     root_of,
     state_of,
 )
 from data_skip.building.stored import complete
+from data_skip.by_index import ByIndex, last, seen
 from data_skip.clause import Mask
 from data_skip.description import Description
 from data_skip.errors import DataSkipError, DataSkipWarning
@@ -45,16 +42,15 @@ from data_skip.files.listing import Listing
 from data_skip.index import Index
 from data_skip.pictures import by_matplotlib
 from data_skip.planning.bound import Bound
-from data_skip.planning.bounded import Bounded, seconds_of
-from data_skip.planning.catalog import BELIEVED_SECONDS, Catalog
+from data_skip.planning.catalog import Catalog
 from data_skip.planning.decide import decide
 from data_skip.planning.indicators import Measured, matches, measured
 from data_skip.planning.pictured import boxes
-from data_skip.spark.errors import SPARK_ERRORS, first_line
+from data_skip.spark.errors import first_line
 from data_skip.spark.jvm import Jvm, refuse_stopped, session_alone
 from data_skip.spark.settings import disabled
 from data_skip.spark.tasks import jobs_of
-from data_skip.store import Places, Snapshot, StoreError
+from data_skip.store import Places, Snapshot
 from data_skip.store.history import Step
 from data_skip.store.vacuuming import KEPT_HOURS
 from data_skip.store.versions import KEYS_SCHEMA
@@ -95,7 +91,7 @@ class Table:
         """The table of a path or a name, as `Skipping.table` says; it is looked at once, so that what is none is refused here."""
         in_catalog = format is None and schema is None and not options and "/" not in name and is_in_catalog(spark, name)
         source = TableSource(name, in_catalog, format, schema, options)
-        snapshot = None if in_catalog else _seen(catalog.store(qualified(jvm, name)))
+        snapshot = None if in_catalog else seen(catalog.store(qualified(jvm, name)))
         if not in_catalog and format is None:
             if system := jvm.table_format(name):
                 raise DataSkipError(
@@ -157,44 +153,8 @@ class Table:
         refuse_stopped(self._spark)
         if freshness == "listing":
             return frame_of(self._spark, self._source)
-        seconds = seconds_of(freshness)
-        if freshness != "snapshot" and seconds is None:
-            raise DataSkipError(
-                f"freshness={freshness!r} is no contract; there are 'listing', 'snapshot', and as 'bounded(60)', of 60 seconds"
-            )
         self._refuse_moved()
-        if not self._source.in_catalog:
-            refuse_columns_of_one(self._spark, self._source)
-            if seconds is None and is_recursive(self._source.options):
-                raise DataSkipError(
-                    "recursiveFileLookup=true reads files that the last refresh() has not listed, unless it was made so; 'bounded(60)' is"
-                )
-        snapshot = _seen(self._store, BELIEVED_SECONDS)  # each query asks for the last one
-        if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
-            snapshot = self._snapshot()  # which may be so no more
-        asked_later = self._source.in_catalog  # by Contracts.java
-        if seconds is not None and snapshot is not None and snapshot.definitions and not asked_later:
-            self._bring_up_to_date(freshness, seconds)
-            snapshot = self._snapshot()
-        if snapshot is None or not snapshot.definitions or not snapshot.is_listing:
-            advice = "refresh()" if snapshot and snapshot.definitions else "create_index(...)"
-            raise DataSkipError(f"no index of {self.name} says which files it has; {advice} makes one that does")
-        if not self._source.in_catalog:
-            frame = frame_of_one(self._spark, self._jvm, self._source, self.root, snapshot)
-        try:
-            if self._source.in_catalog:
-                return self._jvm.of_catalog(self._spark.table(self.name), freshness)
-            return self._jvm.of_snapshot(frame, self.root, freshness, self._source.schema)
-        except SPARK_ERRORS as error:
-            raise DataSkipError(f"{self.name} cannot be read by the files of its index: {first_line(error)}") from error
-
-    def _bring_up_to_date(self, freshness: str, seconds: float) -> None:
-        """Those who read as much of the table share one age."""
-        part = "recursive" if is_recursive(self._source.options) else ""
-        kept = Bounded(seconds, partial(self._catalog.said, self.root))
-        bounded = self._catalog.bounded.setdefault((self.root, freshness, part), kept)
-        bounded.refreshed_by(repr(self._source), self.refresh)
-        bounded.bring_up_to_date()
+        return ByIndex(self._spark, self._jvm, self._catalog, self._source, self.root, self.refresh).read(freshness)
 
     def create_index(self, *indexes: Index, progress: bool | None = None, files_per_commit: int = FILES_PER_COMMIT) -> IndexReport:
         """Collects records of every file for these indexes, in one pass over the data, and commits them.
@@ -301,8 +261,8 @@ class Table:
         state = self._state()
         listing = Listing.now(state.scan)
 
-        def listed(last: Snapshot) -> Mask:
-            return listing.present(last, state.root).mask
+        def listed(now: Snapshot) -> Mask:
+            return listing.present(now, state.root).mask
 
         return Description.of(self.name, self._store.location, snapshot, listing.count, listed, self._catalog.knowledge.kinds)
 
@@ -404,7 +364,7 @@ class Table:
         root = self.root
         while "=" in basename(root):
             root = dirname(root)
-        if root != self.root and (snapshot := _seen(self._catalog.store(root))) is not None and snapshot.definitions:
+        if root != self.root and (snapshot := seen(self._catalog.store(root))) is not None and snapshot.definitions:
             where = unquote(root)
             message = (
                 f"{self.name} is a partition of a table that has an index: queries of {where} use that one alone, which its refresh() keeps"
@@ -424,8 +384,8 @@ class Table:
         """current: the files that need no records; None for new indexes. asked: of these, for which each was chosen."""
         as_of, lists = (snapshot.said, snapshot.is_listing) if snapshot else (None, False)
 
-        def refuse(last: Snapshot) -> None:
-            self._existing(last).refuse_chosen(asked or {})
+        def refuse(now: Snapshot) -> None:
+            self._existing(now).refuse_chosen(asked or {})
 
         known = Generations.of(snapshot)
         target = Target(self.name, self._store, self._jvm, current is None, known, as_of, lists, self._files_below, refuse)
@@ -439,16 +399,7 @@ class Table:
         return Existing(self.name, snapshot, self._catalog, self._jvm)
 
     def _snapshot(self) -> Snapshot | None:
-        self._store.look_again()
-        return self._store.snapshot()
-
-
-def _seen(store: Places, believed: float = 0.0) -> Snapshot | None:
-    """The last version of an index, where there is one that can be read."""
-    try:
-        return store.snapshot(believed)
-    except StoreError:
-        return None
+        return last(self._store)
 
 
 def _refuse_none(command: str, indexes: Sequence[object], advice: str = "") -> None:
