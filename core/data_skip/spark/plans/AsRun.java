@@ -9,13 +9,14 @@ import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
 /** What plans ask of rows, and Spark compares of what it runs: they without what no rows depend on, and Spark may leave out or run otherwise. */
 public final class AsRun {
   private AsRun() {}
 
   public static LogicalPlan of(LogicalPlan plan) {
-    return withoutQualifiers(withoutPruning(plan));
+    return withoutRelations(withoutQualifiers(withoutPruning(plan)));
   }
 
   /** Without the names by which exploded rows were spoken of (`LATERAL VIEW explode(a) NAME`): a logical plan has them, and what runs does not. */
@@ -34,12 +35,33 @@ public final class AsRun {
   }
 
   private static LogicalPlan withoutQualifier(Generate generate) {
-    Object[] arguments = new Object[generate.productArity()];
-    for (int i = 0; i < arguments.length; i++) {
-      Object argument = generate.productElement(i);
-      arguments[i] = argument == generate.qualifier() ? scala.Option.apply(null) : argument;
-    }
-    return (LogicalPlan) generate.makeCopy(arguments);
+    return with(generate, generate.qualifier(), scala.Option.apply(null));
+  }
+
+  /** Without the columns that a relation of Data Source V2 has beside those of its scan, by other ids each time: of what runs Spark compares the scan. */
+  private static LogicalPlan withoutRelations(LogicalPlan plan) {
+    return (LogicalPlan) plan.transformUpWithSubqueries(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object node) {
+            return node instanceof DataSourceV2ScanRelation;
+          }
+
+          public Object applyOrElse(Object node, scala.Function1 otherwise) {
+            return isDefinedAt(node) ? withoutRelation((DataSourceV2ScanRelation) node) : otherwise.apply(node);
+          }
+        });
+  }
+
+  private static LogicalPlan withoutRelation(DataSourceV2ScanRelation scan) {
+    LogicalPlan relation = (LogicalPlan) scan.relation();
+    return with(scan, relation, with(relation, relation.output(), Plans.seq(new ArrayList())));
+  }
+
+  /** A plan with another one of its arguments. */
+  private static LogicalPlan with(LogicalPlan plan, Object argument, Object other) {
+    Object[] arguments = new Object[plan.productArity()];
+    for (int i = 0; i < arguments.length; i++) arguments[i] = plan.productElement(i) == argument ? other : plan.productElement(i);
+    return (LogicalPlan) plan.makeCopy(arguments);
   }
 
   /**

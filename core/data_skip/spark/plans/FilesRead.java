@@ -5,6 +5,9 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -17,9 +20,13 @@ import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.execution.datasources.v2.FileScan;
 import org.apache.spark.sql.types.AtomicType;
 
 /** What a scan reads, of those of one table that are to read the same files where they may read the same rows: see OrderOfRows. */
@@ -36,13 +43,31 @@ public final class FilesRead {
     forms = forms(comparisons, place);
   }
 
-  /** The folders that a scan reads, each with a slash at its end; none of one that reads no files, as of a database. */
-  public static List folders(LogicalRelation scan) {
+  /** The folders that a leaf of a plan reads, each with a slash at its end; none of one that reads no files, as of a database. */
+  public static List folders(LogicalPlan leaf) {
+    List roots = new ArrayList();
+    if (leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation) roots = Description.roots((LogicalRelation) leaf);
+    if (leaf instanceof HiveTableRelation) roots = roots(((HiveTableRelation) leaf).tableMeta());
+    boolean secondVersion = leaf instanceof DataSourceV2ScanRelation && ((DataSourceV2ScanRelation) leaf).scan() instanceof FileScan;
+    if (secondVersion) roots = roots((FileScan) ((DataSourceV2ScanRelation) leaf).scan());
     List folders = new ArrayList();
-    if (!(scan.relation() instanceof HadoopFsRelation)) return folders;
-    List roots = Description.roots(scan);
     for (int i = 0; i < roots.size(); i++) folders.add(roots.get(i) + "/");
     return folders;
+  }
+
+  private static List roots(CatalogTable table) {
+    List roots = new ArrayList();
+    roots.add(Plans.uri(new Path(table.location())));
+    List partitions = CatalogPartitions.locations(org.apache.spark.sql.classic.SparkSession$.MODULE$.active(), table);
+    for (int i = 0; i < partitions.size(); i++) roots.add(Plans.uri((Path) partitions.get(i)));
+    return roots;
+  }
+
+  private static List roots(FileScan scan) {
+    List roots = new ArrayList();
+    scala.collection.Iterator paths = ((FileIndex) scan.fileIndex()).rootPaths().iterator();
+    while (paths.hasNext()) roots.add(Plans.uri((Path) paths.next()));
+    return roots;
   }
 
   /** Whether one of some folders is one of others, or lies in it, or holds it. */

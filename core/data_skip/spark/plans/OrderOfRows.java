@@ -8,6 +8,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -26,6 +27,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.Window;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
 /**
  * The scans of a query that have to read the same files. What some operators give goes by the order of rows, and by which of them are in one task:
@@ -64,7 +66,7 @@ public final class OrderOfRows {
       found[0].add(one.scan);
       for (int i = 0; i < order.places.size(); i++) { // others of that folder as well: what Spark takes for equal stays so
         ScanAt other = (ScanAt) order.places.get(i);
-        if (one.overlaps(other)) found[0].add(other.scan);
+        if (!other.readsAll() && one.overlaps(other)) found[0].add(other.scan);
       }
     }
     return found;
@@ -120,11 +122,16 @@ public final class OrderOfRows {
 
   /** A scan at one of the places where it stands. */
   private static final class ScanAt {
-    private final LogicalRelation scan;
+    private final LogicalPlan scan;
     private List folders; // once it is asked for
 
-    private ScanAt(LogicalRelation scan) {
+    private ScanAt(LogicalPlan scan) {
       this.scan = scan;
+    }
+
+    /** Whether nothing skips files of it, as Hive reads a folder, or a reader of Data Source V2. */
+    private boolean readsAll() {
+      return !(scan instanceof LogicalRelation);
     }
 
     private boolean overlaps(ScanAt other) {
@@ -144,10 +151,16 @@ public final class OrderOfRows {
     boolean ofAny = Sampled.isCheckpoint((LogicalPlan) operators.get(one)); // nothing tells what it was made of
     for (int j = 0; j < theirs.size(); j++) {
       ScanAt place = (ScanAt) theirs.get(j);
+      if (place.readsAll()) continue;
       boolean meets = ofAny;
-      for (int i = 0; i < mine.size() && !meets; i++) meets = mine.get(i) != place && ((ScanAt) mine.get(i)).overlaps(place);
+      boolean all = ofAny || operators.get(one) instanceof InMemoryRelation; // of what was kept all files were read, perhaps
+      for (int i = 0; i < mine.size() && !(meets && all); i++) {
+        if (mine.get(i) == place || !((ScanAt) mine.get(i)).overlaps(place)) continue;
+        meets = true;
+        all = all || ((ScanAt) mine.get(i)).readsAll();
+      }
       if (meets) met.add(place);
-      if (meets && (ofAny || operators.get(one) instanceof InMemoryRelation)) none.add(place.scan); // of what was kept all files were read, perhaps
+      if (meets && all) none.add(place.scan);
     }
   }
 
@@ -156,7 +169,7 @@ public final class OrderOfRows {
     boolean gives = Groups.of(plan) || plan instanceof Project || plan instanceof BaseEvalPython; // a row, whatever stands in it
     boolean isAsked = goesByOrder(plan) && (chosen && !gives || isSpokenOf(plan));
     List scans = new ArrayList();
-    if (plan instanceof LogicalRelation) scans.add(new ScanAt((LogicalRelation) plan));
+    if (plan instanceof LogicalRelation || plan instanceof HiveTableRelation || plan instanceof DataSourceV2ScanRelation) scans.add(new ScanAt(plan));
     if (plan instanceof InMemoryRelation) scans.addAll(scans(Plans.cached((InMemoryRelation) plan)));
     places.addAll(scans);
     if (plan instanceof CTERelationRef && shared(plan) != null) scans.addAll(scans(shared(plan)));
