@@ -75,7 +75,7 @@ class Callback:
         that may save, and of each runtime filter a line, why it is not worth knowing, "" where it is.
         "connect": nothing; what is told next is large.
         "indexed", told of a query's scans, and of those that will stay as they are, as no index may serve them, or nothing is known of
-        their rows (SkippingRule.Left): JSON, of each scan what is known of its table's indexes (Indexed). It is asked again once that may
+        their rows (LeftScans): JSON, of each scan what is known of its table's indexes (Indexed). It is asked again once that may
         be otherwise (Tables).
         "follow", told a contract and a table in JSON (Contracts.files): why its files cannot be those of its index, "" where they can.
         "snapshot", java a SnapshotFileIndex, told the root of its table, the contract, and what of it is read (SnapshotTable.part), a

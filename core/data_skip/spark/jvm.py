@@ -39,7 +39,7 @@ SOURCES = tuple(
         ("plans", "Compared KeyPredicates SideRows RuntimeFilter SideTime RuntimeFilters Indexed Tables"),
         ("files", "HadoopSettings SessionSettings Description ScanTrees Told AskedScan Decisions SkippingFileIndex"),
         ("plans", "Callers Writes Contracts Groups Generators PushedDown Operators Place PruningValues Sampled AsRun FoldersReadTwice"),
-        ("plans", "FilesRead OrderOfGroups OrderOfRows Descent SkippingRule"),
+        ("plans", "FilesRead OrderOfGroups OrderOfRows Descent FileScans LeftScans SkippingRule"),
         ("", "Shim"),
     )
     for name in names.split()

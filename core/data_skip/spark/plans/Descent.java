@@ -43,7 +43,7 @@ public final class Descent {
   }
 
   /**
-   * The plan with each scan as `wrap` gives it: (LogicalRelation, its Place) -> LogicalPlan. mistaken: as of Alike.areMistaken; of no rows is
+   * The plan with each scan as `wrap` gives it: (LogicalRelation, its Place) -> LogicalPlan. mistaken: as of isMistaken; of no rows is
    * known then what Spark finds true of them. ordered: as of OrderOfRows.
    */
   public static LogicalPlan rewritten(LogicalPlan plan, boolean mistaken, Set sampled, Set[] ordered, BiFunction wrap) {
@@ -53,6 +53,11 @@ public final class Descent {
     FilesRead.giveTheSame(descent.places, ordered[0], ordered[1]);
     LogicalPlan rewritten = descent.rewritten(root);
     return rewritten != plan && FoldersReadTwice.among(descent.places) ? plan : rewritten; // which looks at every file: last, and if there is an index
+  }
+
+  /** Whether Spark takes expressions of a plan, as it runs, for each other that are not the same. */
+  public static boolean isMistaken(LogicalPlan plan) {
+    return Alike.areMistaken(AsRun.withoutPruning(plan));
   }
 
   private Place place(LogicalPlan plan, LogicalPlan asks, Place parent, int side) {
