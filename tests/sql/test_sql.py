@@ -151,6 +151,17 @@ def test_joins_laterals_sub_queries_and_views(ask: Ask, spark: SparkSession, wea
     assert "references to the temporary object `data_skip_files`" in refused(ask, "CREATE VIEW hot AS SELECT * FROM data_skip_files({})")
 
 
+def test_persistent_functions_are_of_the_session_that_calls_them(ask: Ask, spark: SparkSession, weather: Lake) -> None:
+    """Spark looks for temporary functions in them, but not for those that are tables."""
+    ask("CREATE FUNCTION hot() RETURNS TABLE (file STRING) RETURN SELECT file FROM data_skip_files({}, 'temp > 21')")
+    try:
+        assert len(ask("SELECT * FROM hot()")) == 2
+        with pytest.raises(AnalysisException, match="data_skip_files"):
+            spark.newSession().sql("SELECT * FROM hot()")
+    finally:
+        ask("DROP FUNCTION hot")
+
+
 def test_arguments_are_constants_of_any_form(ask: Ask, spark: SparkSession, weather: Lake) -> None:
     given = {"t": str(weather.folder), "w": "temp > 21"}
     assert spark.sql("SELECT * FROM data_skip_files(:t, :w)", args=given).count() == 2
