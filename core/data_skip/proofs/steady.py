@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from data_skip.expression import Call, Column, Expression, Literal, calls_of, calls_python, unversioned
-from data_skip.store.reader import why_of_this_year
+from data_skip.expression import Call, Column, Expression, Literal, calls_of, calls_python, columns_of, unversioned
+from data_skip.store.reader import malformed_column, why_of_this_year
 
 _PARSERS = ("Cast", "TryCast", "JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet", "TryVariantGet")
 _BY_PATTERN = ("GetTimestamp", "UnixTimestamp", "ToUnixTimestamp")
@@ -16,6 +16,7 @@ _WITHOUT_DATE = re.compile(r"\b(string|char|varchar|variant)\b")
 _TIMESTAMP = re.compile(r"\btimestamp(_ltz)?\b")
 _TIME = re.compile(r"\btime\(")
 _OF_TIME = re.compile(r"\btimestamp(_ltz|_ntz)?\b")  # of text without a date timestamp_ntz is none
+_MAP = re.compile('map<|"type":"map"')  # OrcMap is a TreeMap, and made where Spark reads no batches, as beyond codegen.maxFields
 _BY_PANDAS = (101, 200, 204)  # Spark's PythonEvalType: rows by Arrow, series, iterators of series
 _SAME = ("string", "char", "varchar", "binary", "float", "double", "decimal", "date")  # how types begin of which pandas has one form
 _CHANGING = "whole numbers, booleans, times or nested values"  # the parts of times are numbers with fractions then
@@ -27,7 +28,13 @@ def why_unsteady(trees: Iterable[Expression]) -> str:
 
 
 def why_unsteady_as_read(trees: Iterable[Expression], reader: Mapping[str, Any]) -> str:
-    """As `why_unsteady`, where it depends on settings: those of the reader that the expressions are evaluated with."""
+    """As `why_unsteady`, where it depends on how files are read: by the reader that the expressions are evaluated with."""
+    trees = list(trees)
+    columns, malformed = columns_of(trees), malformed_column(reader)
+    if reader["format"] == "json" and malformed is not None and any(column.path[0].lower() == malformed.lower() for column in columns):
+        return "reads the column of malformed records, and one that has a key twice is malformed where a query has a filter on it"
+    if reader["format"] == "orc" and any(_MAP.search(column.type) for column in columns):
+        return "reads a map of ORC, whose entries are sorted by their keys in a query of many columns; index a column that is no map"
     return why_of_this_year((pattern for call in calls_of(trees) for pattern in _patterns(call)), reader)
 
 
