@@ -305,6 +305,8 @@ class Table:
     def files(self, where: str | None = None) -> list[str]:
         """The files that a query with this WHERE would read, as URIs: a dry run, nothing is read.
 
+        What the WHERE says of `_metadata` is not looked at here: Spark itself leaves out files by it.
+
         DataSkipError for a WHERE that Spark does not understand.
         """
         return self.dry_run(where)[0]
