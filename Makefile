@@ -31,7 +31,7 @@ selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing
 
 # Beside tests/differential, what draws more of the same where it is told to.
 DRAWN = $(addprefix tests/,joins/test_random_joins.py elements/test_random_arrays.py falsifiable/test_monotone.py geo_skip/test_random.py \
-	log_skip/test_user_agents.py readings/test_text.py test_partitions.py)
+	log_skip/test_user_agents.py readings/values/test_text.py test_partitions.py)
 
 .PHONY: help install demo test test-long test-object-store faults test-newest test-versions dist test-dist notebooks screenshots lint docs format fuzz claims bench clean
 

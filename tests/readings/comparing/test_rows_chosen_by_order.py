@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping
-from tests.readings.test_order_of_rows import cut_by_what_is_read
+from tests.readings.comparing.test_order_of_rows import cut_by_what_is_read
 from tests.support import Lake, aged
 
 LAST = "SELECT k, last(id) AS i FROM chosen GROUP BY k"

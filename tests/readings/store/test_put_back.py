@@ -16,7 +16,7 @@ from data_skip.planning import bounded
 from data_skip.planning.catalog import Catalog
 from data_skip.spark.object_stores import ObjectStores
 from data_skip.store import DeltaStore, StoreError, delta, left_behind
-from tests.readings.test_fiftyfirst import before
+from tests.readings.store.test_left_behind import before
 from tests.support import Lake
 from tests.test_store import column, key, known, records
 

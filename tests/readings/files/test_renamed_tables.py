@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from data_skip import DataSkipError, MinMax
-from tests.readings.test_fiftysecond import passing, xs
+from tests.readings.store.test_put_back import passing, xs
 from tests.support import Lake, settings_of
 
 FRESHNESS = "spark.data_skip.freshness"

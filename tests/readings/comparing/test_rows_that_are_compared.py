@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from data_skip.planning.callback import Callback
-from tests.readings.test_order_of_rows import NUMBERED, SUMS, ordered
+from tests.readings.comparing.test_order_of_rows import NUMBERED, SUMS, ordered
 from tests.support import Lake
 
 __all__ = ["ordered"]

@@ -11,7 +11,7 @@ import pytest
 
 import data_skip.table
 from data_skip import DataSkipError, Index, MinMax, ValueList
-from tests.readings.test_fiftysecond import xs
+from tests.readings.store.test_put_back import xs
 from tests.support import Lake, settings_of
 
 BY_SNAPSHOT = {"spark.data_skip.freshness": "snapshot"}

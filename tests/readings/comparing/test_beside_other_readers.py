@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping
-from tests.readings.test_order_of_rows import SUMS, cut_by_what_is_read, write
+from tests.readings.comparing.test_order_of_rows import SUMS, cut_by_what_is_read, write
 from tests.support import Lake, settings_of
 
 V2 = {"spark.sql.sources.useV1SourceList": ""}

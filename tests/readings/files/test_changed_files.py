@@ -23,7 +23,7 @@ from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
 from data_skip.store import FileKey, delta
 from data_skip.store.layout import keys_of
-from tests.readings.test_snapshots_fourteenth import lines, refreshed_after_the_first_scan, same
+from tests.readings.files.test_columns_of_snapshots import lines, refreshed_after_the_first_scan, same
 from tests.support import Lake, settings_of
 
 

@@ -9,7 +9,7 @@ import pytest
 from data_skip import Index
 from geo_skip import GeoBox, S2Covering
 from tests.geo_skip.conftest import with_sedona
-from tests.readings.test_places import sedona, wkb
+from tests.readings.places_and_logs.test_shapes import sedona, wkb
 from tests.support import Lake
 
 __all__ = ["sedona", "with_sedona"]

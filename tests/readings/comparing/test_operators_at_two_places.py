@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql.functions import col
 
-from tests.readings.test_rows_chosen_by_order import LAST, OTHER, chosen
+from tests.readings.comparing.test_rows_chosen_by_order import LAST, OTHER, chosen
 from tests.support import Lake, rows_of, settings_of
 
 __all__ = ["chosen"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from data_skip import DataSkipError, MinMax
-from tests.readings.test_fiftysecond import xs
+from tests.readings.store.test_put_back import xs
 from tests.support import Lake, settings_of
 
 
