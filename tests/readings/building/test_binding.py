@@ -1,16 +1,24 @@
-"""What the user gives, or a sample chooses, is what the records are made of: it is not rounded, and one bad file spoils nothing."""
+"""What an index is made of, and kept by: expressions, as trees of Spark, and parameters, which are neither rounded nor changed."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyspark.sql.functions as F
 import pytest
-from pyspark.sql.types import DoubleType
+from pyspark.sql.types import DoubleType, IntegerType, StructField, StructType
 
-from data_skip import DataSkipError, Index, MetricDistance, MinMax, Prefix, Suffix, ValueList, versioned
+from data_skip import BloomFilter, DataSkipError, Hybrid, Index, MetricDistance, MinMax, Prefix, Suffix, ValueList, versioned
+from data_skip.building import binding
+from data_skip.expression import Call, decode
+from data_skip.planning.bound import usable
 from data_skip.sample import Sample
-from tests.support import Lake
+from data_skip.store.definition import Definition
+from tests.support import Lake, files_read, rows_of
+from tests.test_store import READER
 
 
 def test_an_origin_is_not_rounded_to_the_type_of_its_column(lake: Lake) -> None:
@@ -75,3 +83,135 @@ def test_dates_of_timestamps_where_sql_means_local_ones(lake: Lake) -> None:
     finally:
         for name, value in before.items():
             lake.spark.conf.set(name, value)
+
+
+_DEFAULTS = {"CURRENT_DEFAULT": "5", "EXISTS_DEFAULT": "5"}  # as the schema of a table with a DEFAULT has them
+
+
+def test_functions_that_fill_in_a_default(lake: Lake) -> None:
+    """An index over the same function without it was taken for one of this: rows were lost."""
+    for name, a in (("a", 1), ("b", 2)):
+        lake.file(name, {"j": [f'{{"a": {a}}}'], "c": [str(a)]})
+    calls = [f"to_json(from_{kind}({kind[0]}, 'a int, b int'))" for kind in ("json", "csv")]
+    lake.index(*map(ValueList, calls))
+    frame = lake.view()
+    for call in calls:
+        lake.check(f"""{call} = '{{"a":1}}'""", read=["a"])
+    schema = StructType([StructField("a", IntegerType()), StructField("b", IntegerType(), metadata=_DEFAULTS)])
+    for given in (F.from_json("j", schema), F.from_csv("c", F.lit(schema.json()))):
+        query = frame.where(F.to_json(given) == '{"a":1,"b":5}')
+        assert files_read(lake.skipping, query, lake.folder) == {"a", "b"}
+        assert rows_of(query) == {"Row(j='{\"a\": 1}', c='1')": 1}
+
+
+@pytest.mark.parametrize("sql", ["concat(current_database(), s)", "datediff(current_date(), t)", "concat(current_user(), s)"])
+def test_an_expression_that_asks_when_or_where_it_is_run(lake: Lake, sql: str) -> None:
+    """An index of it served no query, and stopped each refresh of the table in another database, or on another day."""
+    lake.file("a.parquet", {"s": ["a"], "t": pa.array([1], pa.date32())})
+    with pytest.raises(DataSkipError, match="when, by whom or where it is run"):
+        lake.table().create_index(ValueList(sql))
+
+
+COLUMN = {"id": 0, "name": "AttributeReference", "type": "int", "column": "x", "partition": False}
+MANY = {"values": [{"int": str(i)} for i in range(11)]}
+IN_MANY = {"id": 1, "name": "InSet", "type": "boolean", "deterministic": True, "children": [COLUMN], "parameters": MANY}
+
+
+def test_a_tree_is_decoded_as_often_as_one_likes() -> None:
+    """An index over `x IN (...)` of more than ten constants was a KeyError: they were taken out of what was to be kept."""
+    tree = copy.deepcopy(IN_MANY)
+    first = decode(tree)
+    assert tree == IN_MANY
+    assert decode(tree) == first
+    assert isinstance(first, Call) and len(first.children) == 12
+    definition = Definition("MinMax", ("x IN (0, 1)",), {}, 1, (tree,), {**READER, "session": {}})
+    assert definition.bound_expressions == (first,)
+    assert Definition.from_json(definition.to_json()).bound_expressions == (first,)
+
+
+class _Spark:
+    """What binds an expression to a table of one column, with one tree whatever is asked."""
+
+    schema = (type("Field", (), {"dataType": None}),)
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+        self.description = self.settings = None
+
+    def select(self, *_: Any) -> _Spark:
+        return self
+
+    def expression(self, _: Any) -> Any:
+        return self.tree
+
+    def alias(self, _: str) -> _Spark:
+        return self
+
+    def why_not_evaluated(self, _: str) -> str:
+        return ""
+
+    def mixes_environments(self, _: Any) -> bool:
+        return False
+
+    def mistakes(self, _: Any) -> bool:
+        return False
+
+    def asks_who_and_when(self, _: Any) -> bool:
+        return False
+
+    def reader(self, _: Any) -> dict[str, Any]:
+        return {"format": "parquet", "options": {}, "columns": [], "session": {}}
+
+
+def _bound(index: Index, tree: Any, monkeypatch: pytest.MonkeyPatch) -> binding.Binding:
+    spark: Any = _Spark(tree)
+    monkeypatch.setattr(binding.F, "expr", lambda _: spark)
+    monkeypatch.setattr(binding, "Reading", lambda *_: spark)
+    monkeypatch.setattr(binding, "why_unsteady_as_read", lambda *_: "")
+    monkeypatch.setattr(binding, "unsure", lambda _: "")
+    monkeypatch.setattr(binding, "_record_type", lambda *_: pa.struct([("any", pa.null())]))
+    return binding.bind(index, spark, spark, spark)
+
+
+def test_many_constants_are_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = copy.deepcopy(IN_MANY)
+    assert _bound(MinMax("x IN (0, 1)"), tree, monkeypatch).definition.trees == (IN_MANY,)
+
+
+@pytest.mark.parametrize(("deep", "sql", "why"), [(250, "x", "deep"), (3000, "x", "deep"), (1, "x + " * 20_000 + "x", "expressions=")])
+def test_what_the_store_does_not_take_is_refused_before_files_are_read(
+    deep: int, sql: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a ValueError, after all files were read."""
+    tree: Any = COLUMN
+    for i in range(deep):
+        tree = {"id": i, "name": "UnaryMinus", "type": "int", "deterministic": True, "children": [tree]}
+    with pytest.raises(DataSkipError, match=why) as refused:
+        _bound(MinMax(sql), tree, monkeypatch)
+    assert len(str(refused.value)) < 500
+
+
+class Words(Index):
+    """Whose author takes whatever JSON keeps in another form."""
+
+    fields = {"least": pa.int32()}
+
+    def __init__(self, *expressions: str, words: Any = ()) -> None:
+        super().__init__(*expressions, words=words)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [BloomFilter("x", fpp=np.float64(0.02)), Hybrid("x", fpp=np.float64(0.02)), Words("x", words=("a", ("b",))), Words("x", words={1: 2})],
+)
+def test_an_index_is_the_same_once_it_was_kept(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its column had a name of what was given, and was looked for by what was kept: it was made, and never used."""
+    definition = _bound(index, copy.deepcopy(COLUMN), monkeypatch).definition
+    again = usable(Definition.from_json(definition.to_json()), {type(index).__name__: type(index)})
+    assert isinstance(again, Index)
+    assert (again, again.column, again.parameters) == (index, index.column, index.parameters)
+
+
+def test_parameters_that_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DataSkipError, match="JSON"):
+        _bound(Words("x", words={"a"}), COLUMN, monkeypatch)

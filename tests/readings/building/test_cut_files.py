@@ -1,4 +1,4 @@
-"""Building, read an eighth time: each test is a recipe that once gave other rows with skipping than without."""
+"""Where files are cut into parts: a header, a byte order mark or a separator of lines may be another thing in another part."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from data_skip import MinMax, ValueList
+from data_skip import DataSkipError, MinMax, Prefix, ValueList
+from data_skip.building import one_pass
+from data_skip.store.reader import unsure
 from tests.support import Lake, settings_of
 
 SQL = "spark.sql."
@@ -98,3 +100,164 @@ def test_a_header_behind_few_comments(lake: Lake) -> None:
         assert lake.table(options=options, **CSV).create_index(MinMax("s")).files_refused == 0
         lake.view(**CSV, **options)
         lake.query("SELECT * FROM t WHERE s = 't'", read=["a.csv"])
+
+
+def test_a_separator_of_lines_that_overlaps_itself(lake: Lake) -> None:
+    """`a|||b` has the lines `a` and `|b`, or, where the file is cut at the second bar, `a` and `b`."""
+    lake.text("a.txt", "a|||b||c")
+    for separator in ("||", "aba"):
+        with pytest.raises(DataSkipError, match="is found in it again"):
+            lake.index(ValueList("value"), format="text", options={"lineSep": separator})
+        with pytest.raises(DataSkipError, match="is found in it again"):
+            lake.index(ValueList("v"), format="json", schema="v string", options={"lineSep": separator})
+    lake.index(Prefix("value", 1), format="text", options={"lineSep": "||", "wholetext": "true"})
+    lake.view(format="text", lineSep="||", wholetext="true")
+    lake.query("SELECT * FROM t WHERE value LIKE 'b%'", read=[])
+
+
+def test_a_header_beyond_the_first_part_of_a_file_is_a_row(lake: Lake) -> None:
+    """Spark leaves out the header in the part that begins a file: where that holds nothing but comments, the header is a row."""
+    lake.text("a.csv", "# a comment that is rather long\n\nname,v\nx,1\n")
+    lake.text("b.csv", "name,v\nq,5\n")
+    reader: dict[str, Any] = {"schema": "name string, v string", "format": "csv"}
+    options = {"header": "true", "comment": "#"}
+    lake.index(ValueList("name"), options=options, **reader)
+    for size in (8, 20):
+        with settings_of(lake.spark, {"spark.sql.files.maxPartitionBytes": str(size), "spark.sql.files.openCostInBytes": "1"}):
+            lake.view(**reader, **options)
+            lake.query("SELECT * FROM t WHERE name = 'name'", read=["a.csv", "b.csv"])
+    lake.view(**reader, **options)
+    lake.query("SELECT * FROM t WHERE name = 'name'", read=[])
+
+
+def test_the_parts_of_a_file_depend_on_how_many_there_are(lake: Lake) -> None:
+    """Few files are cut into smaller parts: then the first of them may lack the header, which is a row. Here with no setting changed."""
+    lake.text("a.csv", f"#{'c' * 60_000}\nname,v\nx,1\n")
+    lake.text("b.csv", "name,v\n" + f"{'q' * 60},5\n" * 1_000)
+    reader: dict[str, Any] = {"schema": "name string, v string", "format": "csv"}
+    options = {"header": "true", "comment": "#"}
+    cost = "spark.sql.files.openCostInBytes"
+    with settings_of(lake.spark, {cost: "16384", "spark.sql.files.minPartitionNum": "2"}):
+        lake.index(ValueList("name"), options=options, **reader)
+        (lake.folder / "b.csv").unlink()
+        lake.text("c.csv", "name,v\nr,5\n")
+        lake.skipping.table(str(lake.folder)).refresh()
+        lake.view(**reader, **options)
+        for where in ("name = 'name'", "name = 'other'"):  # without c.csv, a.csv would be cut otherwise
+            lake.query(f"SELECT * FROM t WHERE {where}", read=["a.csv", "c.csv"])
+    with settings_of(lake.spark, {cost: "0"}), pytest.raises(DataSkipError, match="may cut a CSV file before its header"):
+        lake.index(ValueList("v"), options=options, **reader)
+
+
+SEPARATORS = {  # how one is written, and whether each of its bytes but the first is another than that
+    "aab": ({}, False),
+    "abac": ({}, False),
+    "ab": ({}, True),
+    "\r\n": ({}, True),
+    "abb": ({}, True),
+    "\n": ({"charset": "UTF-16LE"}, True),
+    "\u2020": ({"encoding": "utf-16le"}, False),
+    "\u3030": ({"encoding": "UTF-16BE"}, False),
+    "\u2021": ({"encoding": "UTF-16"}, True),
+    "\t": ({"encoding": "UTF-32"}, False),
+    ";": ({"encoding": "what"}, False),
+}
+
+
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_separators_whose_beginning_is_in_them_again(separator: str) -> None:
+    """Which of a file's bytes Hadoop takes for one depends on where the parts begin and end in which it is read."""
+    options, steady = SEPARATORS[separator]
+    texts = {"linesep": separator, **options}
+    reader: dict[str, Any] = {"format": "csv", "session": {}, "columns": [], "options": texts}
+    assert (unsure(reader) == "") == steady
+    assert unsure({**reader, "format": "text", "options": {"wholetext": "true", **texts}}) == ""
+
+
+def test_lines_of_parts(lake: Lake) -> None:
+    """In `aaab` there is an `aab`, but where a part ends behind `aa`."""
+    line, separator = f"{'x' * 48}aaab{'y' * 50}", {"lineSep": "aab"}
+    lake.text("a", line + "aabz")
+    lake.text("b", "xaby")
+    with pytest.raises(DataSkipError, match="lineSep='aab' is found in it again"):
+        lake.index(ValueList("value"), format="text", options=separator)
+    lake.index(ValueList("value"), format="text", options={"lineSep": "ab"})
+    lake.view(format="text", lineSep="ab")
+    lake.query("SELECT * FROM t WHERE value = 'y'", read=["b"])
+    frame = lake.view(format="text", **separator)
+    assert "y" * 50 in {row.value for row in frame.collect()}
+    with settings_of(lake.spark, {"spark.sql.files.maxPartitionBytes": "50", "spark.sql.files.openCostInBytes": "1"}):
+        assert line in {row.value for row in lake.view(format="text", **separator).collect()}, "the recipe shows nothing"
+
+
+SMALL_PARTS = {f"{SQL}files.openCostInBytes": "1"}
+# What is read of a file that is cut between two lines: schema, options, lines, and a value that is there only then.
+CUT = {
+    "mark": ("a string, id int", {}, ["u,1", "\ufeffx,2"], "a = 'x'"),
+    "mark, all columns": ("a string, id int", {"columnPruning": "false"}, ["u,1", "\ufeffx,2"], "a = 'x'"),
+    "blank": (
+        *("a string, b string", {"ignoreLeadingWhiteSpace": "true", "nullValue": "NA", "columnPruning": "false"}),
+        *(["u,v", '"u","v"', ", "], "b IS NULL"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CUT)
+def test_the_first_line_of_a_part(lake: Lake, case: str) -> None:
+    schema, options, lines, where = CUT[case]
+    lake.lines("odd.csv", *lines)
+    lake.lines("plain.csv", lines[0])
+    reader: dict[str, Any] = {"format": "csv", "schema": schema}
+    lake.index(ValueList("a"), *([ValueList("b")] if "b " in schema else []), options=options, **reader)
+    with settings_of(lake.spark, SMALL_PARTS | {f"{SQL}files.maxPartitionBytes": "3"}):
+        lake.view(**reader, **options)
+        assert lake.spark.table("t").where(where).count() == 1, "the recipe shows nothing"
+        lake.query(f"SELECT * FROM t WHERE {where}", read=["odd.csv"])
+        lake.query("SELECT * FROM t WHERE a = 'other'", read=["odd.csv"])
+
+
+CSV_OF_TEXTS: dict[str, Any] = {"format": "csv", "schema": "x STRING, s STRING"}
+
+
+def test_indexes_of_sessions_that_cut_files_into_other_parts(lake: Lake) -> None:
+    """Where a header lies behind comments it is a row of a later part: so one session's count of rows is not the other's."""
+    lake.text("a.csv", "# a comment\n" * 4000 + "x,s\n")
+    lake.text("b.csv", "x,s\n" + "y,2\n" * 60_000)
+    reader = {**CSV_OF_TEXTS, "options": {"header": "true", "comment": "#"}}
+    lake.index(ValueList("s"), **reader)
+    with settings_of(lake.spark, {"spark.sql.files.openCostInBytes": str(1 << 14), "spark.sql.files.minPartitionNum": "100"}):
+        with pytest.raises(DataSkipError, match="openCostInBytes"):
+            lake.table(**reader).create_index(ValueList("x"))
+        lake.view(**CSV_OF_TEXTS, header="true", comment="#")
+        lake.query("SELECT * FROM t WHERE x = 'x'", read=["a.csv", "b.csv"])
+
+
+PART_SIZE = "spark.sql.files.maxPartitionBytes"
+OPEN_COST = "spark.sql.files.openCostInBytes"
+
+
+def test_a_session_is_left_as_it_is_while_its_files_are_cut_to_be_indexed(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a header may move, files are cut as small as may be. The session's other threads are not to see that: one that creates an
+    index would note it as how its files are read, and one that reads would read other rows."""
+    spark, other = lake.spark, Lake(lake.spark, lake.skipping, lake.folder.parent / "other")
+    reader: dict[str, Any] = {"format": "csv", "schema": "x INT", "options": {"header": "true", "comment": "#"}}
+    for one in (lake, other):
+        one.text("a.csv", "x\n" + "1\n" * 20_000)
+        one.text("b.csv", "x\n" + "2\n" * 20_000)
+    seen: list[str] = []
+    collect = one_pass.collect
+
+    def beside(*args: Any) -> Any:
+        if not seen:
+            seen.append(spark.conf.get(PART_SIZE))
+            other.index(MinMax("x"), **reader)
+        return collect(*args)
+
+    monkeypatch.setattr(one_pass, "collect", beside)
+    with settings_of(spark, {OPEN_COST: str(1 << 14)}):
+        before = spark.conf.get(PART_SIZE)
+        lake.index(MinMax("x"), **reader)
+        assert seen == [before] == [spark.conf.get(PART_SIZE)]
+        for one in (lake, other):
+            one.view(format="csv", schema="x INT", header="true", comment="#")
+            one.query("SELECT DISTINCT x FROM t WHERE x = 1", read=["a.csv"])

@@ -1,19 +1,17 @@
-"""Rows in groups, commits of some files, records in memory, read again: what failed to build, and faults that no test noticed."""
+"""Rows that are told in groups, and files that are indexed by several commits."""
 
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from data_skip import DataSkipError, Index, MinMax, Prefix, ValueList
+from data_skip import DataSkipError, Index, MinMax, Prefix
 from data_skip.building import collect, grouped, indexing
 from data_skip.building.grouped import Grouping
-from data_skip.store.versions import text_of
 from tests.support import Lake, settings_of
 from tests.test_direct import Everything, Once, bits
 from tests.test_grouped import groupings, records, small_files_are_worth_it  # noqa: F401
@@ -168,25 +166,6 @@ def test_an_index_that_is_dropped_between_commits(lake: Lake, monkeypatch: pytes
     assert not table._store.snapshot().definitions
 
 
-def test_partition_columns_of_few_listed_files(lake: Lake) -> None:
-    """Their records are taken with those of the index."""
-    for p in range(20):
-        for i in range(2):
-            lake.file(f"p={p}/{i}.parquet", {"x": [10 * i, 10 * i + p]})
-    lake.index(MinMax("x"))
-    lake.view()
-    lake.query("SELECT * FROM t WHERE p IN (13, 14) AND (p = 13 AND x = 23 OR p = 14 AND x = 999)", ["p=13/1.parquet"])
-
-
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
-def test_characters_of_any_array(kind: pa.DataType) -> None:
-    words = pa.array(["ab", "", "ä", "c"], kind)
-    for array in (words, words[1:3], words[3:], words[4:], pa.array([], kind), pa.array(["", ""], kind), words.filter([False] * 4)):
-        begins, text = text_of(array)
-        assert [bytes(text[i:j]).decode() for i, j in pairwise(begins)] == array.to_pylist()
-        assert (begins[0], begins[-1]) == (0, len(text))
-
-
 def test_files_that_come_back_between_commits(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one commit says of files is what the next one begins with."""
     for i in range(4):
@@ -208,26 +187,6 @@ def test_files_that_come_back_between_commits(lake: Lake, monkeypatch: pytest.Mo
     last = table._store.snapshot()
     generations = dict(zip(last.keys["path"].to_pylist(), last.generations.tolist(), strict=True))
     assert generations["0.parquet"] % 2 == 0
-
-
-def test_records_that_are_let_go_while_they_are_asked_for(lake: Lake) -> None:
-    """Another query of another index may do that at any moment."""
-    lake.file("0.parquet", {"x": [1], "s": ["s"]})
-    snapshot = lake.index(MinMax("x"), ValueList("s"))._store.snapshot()
-    assert snapshot is not None
-
-    class Going(dict):  # type: ignore[type-arg]
-        def __contains__(self, column: object) -> bool:
-            there = super().__contains__(column)
-            snapshot.let_go(str(column))
-            return there
-
-    expected = snapshot.records(snapshot.definitions, 1 << 30)
-    snapshot._records = Going(snapshot._records)
-    assert snapshot.records(snapshot.definitions, 1 << 30) == expected
-    snapshot.companions.append(object())
-    snapshot.let_go(MinMax("x").column)
-    assert not snapshot.companions and not snapshot.keeps([MinMax("x").column])
 
 
 def test_an_expression_of_a_type_that_arrow_lacks(lake: Lake) -> None:

@@ -1,9 +1,11 @@
-"""What pyarrow reads otherwise than Spark, found by tracing both through their sources: such files are left to Spark."""
+"""What pyarrow reads otherwise than Spark, found by tracing both through their sources, or of another file than was listed."""
 
 from __future__ import annotations
 
+import shutil
 import struct
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from data_skip import Index, MinMax, ValueList
+from data_skip.building import one_pass
 from data_skip.building.file_records import _BYTES, Wanted, records_of, takes_distinct
 from data_skip.building.lifting import Part
 from data_skip.expression import Column
+from data_skip.store.versions import text_of
 from tests.support import Lake, aged, settings_of
 from tests.test_direct import Everything, by_both
 
@@ -121,3 +125,43 @@ def test_an_index_that_collects_by_a_function_of_its_own() -> None:
     assert takes_distinct(index)
     vars(index)["collect"] = lambda *values: {"values": [len(values[0])], "has_null": False}
     assert not takes_distinct(index)
+
+
+def test_a_file_of_another_time_or_size_is_another_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": [1]}), path)
+    size, modified = path.stat().st_size, path.stat().st_mtime_ns // 1_000_000
+    asked = Wanted([MinMax("x")], [(Column("bigint", None, ("x",)),)], {})
+    assert records_of(Part(0, f"file:{path}", size, modified), asked).file is not None
+    for other in (Part(0, f"file:{path}", size, modified + 1), Part(0, f"file:{path}", size + 1, modified)):
+        with pytest.raises(OSError, match="changed"):
+            records_of(other, asked)
+
+
+def test_also_where_its_footer_is_enough(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver took the footer of whatever lay there: of a file that was put back, time and all, before the table was listed again."""
+    path, other = lake.file("a.parquet", {"x": [1, 2, 3]}), lake.folder.parent / "other.parquet"
+    kept = lake.folder.parent / "kept.parquet"
+    pq.write_table(pa.table({"x": [100, 200]}), other)
+    shutil.copy2(path, kept)
+    lift = one_pass.lift
+
+    def late(*args: Any) -> Any:
+        shutil.copy2(other, path)
+        found = lift(*args)
+        shutil.copy2(kept, path)
+        return found
+
+    monkeypatch.setattr(one_pass, "lift", late)
+    assert lake.table().create_index(MinMax("x")).rows == 3  # by a task
+    lake.view()
+    lake.check("x = 2", read=["a.parquet"])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+def test_characters_of_any_array(kind: pa.DataType) -> None:
+    words = pa.array(["ab", "", "ä", "c"], kind)
+    for array in (words, words[1:3], words[3:], words[4:], pa.array([], kind), pa.array(["", ""], kind), words.filter([False] * 4)):
+        begins, text = text_of(array)
+        assert [bytes(text[i:j]).decode() for i, j in pairwise(begins)] == array.to_pylist()
+        assert (begins[0], begins[-1]) == (0, len(text))

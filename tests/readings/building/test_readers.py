@@ -1,4 +1,4 @@
-"""Readers: a record belongs to a file as one reader sees it. Each test is a recipe that once lost rows."""
+"""Readers: a record belongs to a file as one reader sees it, by its format, options and settings."""
 
 from __future__ import annotations
 

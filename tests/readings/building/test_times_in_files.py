@@ -1,21 +1,19 @@
-"""Building, again: what a record of a file may be used for. Each test is a recipe that once lost rows, or shows what keeps the file."""
+"""Times in files that are others tomorrow, or on another machine: without a date, of two digits of a year, of the old calendar."""
 
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Iterator
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark.sql.functions as F
 import pytest
 
-from data_skip import DataSkipError, MinMax, ValueList, versioned
+from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import binding
-from tests.support import Lake, aged, rows_of
+from tests.support import Lake, aged, settings_of
 
 
 @pytest.fixture
@@ -49,43 +47,6 @@ def test_moments_of_the_old_calendar_depend_on_the_zone_of_the_machine(lake: Lak
     for moment in moments:
         lake.query(f"SELECT * FROM t WHERE t = timestamp_micros({moment})")
     lake.query("SELECT n FROM t WHERE n = 1850", read=["1850"])
-
-
-def series_as_text(numbers: pd.Series) -> pd.Series:
-    return numbers.astype(str)
-
-
-@pytest.mark.parametrize("kind", ["pandas", "rows by Arrow"])
-def test_an_index_over_numbers_that_a_null_changes(lake: Lake, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Collected beside a NULL, pandas had fractions; in the query the NULL is left out before."""
-    lake.file("null", {"n": [1, None], "s": ["a", None]})
-    lake.file("two", {"n": [2], "s": ["b"]})
-    pandas = F.pandas_udf(versioned(series_as_text, 1), "string")  # type: ignore[call-overload]
-    lake.spark.udf.register("again_as_text", pandas if kind == "pandas" else F.udf(versioned(str, 1), "string", useArrow=True))
-    for argument in ("n", "n > 1", "array(n)", "struct(n)"):
-        with pytest.raises(DataSkipError, match="batch with a NULL"):
-            lake.index(ValueList(f"again_as_text({argument})"))
-    lake.index(ValueList("again_as_text(s)"))
-    lake.check("again_as_text(s) = 'b'", read=["two"])
-    monkeypatch.setattr(binding, "why_unsteady", lambda trees: "")
-    lake.index(ValueList("again_as_text(n)"))  # as an earlier data-skip made it
-    lake.query("SELECT * FROM t WHERE n IS NOT NULL AND again_as_text(n) = '1'", read=["null", "two"])
-
-
-def test_a_null_inside_of_an_argument(lake: Lake) -> None:
-    """A struct is not NULL where its field is; pandas makes other numbers of the field all the same."""
-    lake.file("null", {"n": [1, None]})
-    lake.file("two", {"n": [2]})
-    lake.index(ValueList("n"))
-
-    def field_as_text(structs: pd.DataFrame) -> pd.Series:
-        return structs["n"].astype(str)
-
-    lake.spark.udf.register("again_field", F.pandas_udf(versioned(field_as_text, 1), "string"))  # type: ignore[call-overload]
-    lake.view()
-    for value in ("2", "2.0", "1", "1.0"):
-        lake.query(f"SELECT * FROM t WHERE again_field(struct(n)) = '{value}'")
-        lake.query(f"SELECT * FROM t WHERE n IS NOT NULL AND again_field(struct(n)) = '{value}'")
 
 
 TIMES = {"csv": ("{},1", "t timestamp, n int"), "json": ('{{"t": "{}", "n": 1}}', "t timestamp, n int")}
@@ -133,37 +94,54 @@ def test_text_as_timestamps_is_not_indexed(lake: Lake, monkeypatch: pytest.Monke
     lake.check("cast(s AS timestamp) > TIMESTAMP'2090-01-01'", read=["dated", "undated"])
 
 
-def test_a_table_that_was_moved_is_another_place(lake: Lake) -> None:
-    """The files of the new location must not get records in the index of the old one."""
-    places = [lake.folder / "here", lake.folder / "there"]
-    for place, x in zip(places, (1, 2), strict=True):
-        place.mkdir()
-        pq.write_table(pa.table({"x": [x]}), place / "file")
-        os.utime(place / "file", (1_700_000_000.123,) * 2)
-    spark = lake.spark
-    spark.sql(f"CREATE TABLE again_moved (x BIGINT) USING parquet LOCATION '{places[0]}'")
-    try:
-        table = lake.skipping.table("again_moved")
-        spark.sql(f"ALTER TABLE again_moved SET LOCATION '{places[1]}'")
-        with pytest.raises(DataSkipError, match="no longer at"):
-            table.create_index(MinMax("x"))
-        lake.skipping.table("again_moved").create_index(MinMax("x"))
-        assert rows_of(spark.table("again_moved").where("x = 1")) == {}
-        assert rows_of(spark.read.parquet(str(places[0])).where("x = 1")) == {"Row(x=1)": 1}
-    finally:
-        spark.sql("DROP TABLE again_moved")
+POLICY = "spark.sql.legacy.timeParserPolicy"
 
 
-def test_fields_that_a_file_lacks(lake: Lake) -> None:
-    """Spark takes arrays for NULL of whose structs it finds no field that is asked for: collected beside another index, they were not."""
-    old, new = (pa.list_(pa.struct([(name, pa.int64()) for name in names])) for names in ("a", "ax"))
-    lake.file("old", pa.table({"k": [1], "r": pa.array([[{"a": 1}]], old)}))
-    lake.file("new", pa.table({"k": [2], "r": pa.array([[{"a": 2, "x": 2}, {"a": 2, "x": 2}]], new)}))
-    schema = "k bigint, r array<struct<a: bigint, x: bigint>>"
-    lake.index(ValueList("r.a"), ValueList("r.x"), ValueList("size(r.x)"), schema=schema, format="parquet")
-    lake.view(schema=schema)
-    for where in ("r.x IS NULL", "size(r.x) IS NULL", "size(r.x) = 1", "coalesce(size(r.x), -1) = -1", "r.x IS NOT NULL"):
-        lake.query(f"SELECT k FROM t WHERE {where}")
-        lake.query(f"SELECT r.a FROM t WHERE {where}")
-    lake.query("SELECT k FROM t WHERE array_contains(r.a, 1)", read=["old"])
-    lake.query("SELECT k FROM t WHERE size(r.x) = 5", read=["old"])
+@pytest.mark.parametrize(
+    "call", ["to_date(s, 'dd/MM/yy')", "unix_timestamp(s, 'd/M/y')", "to_timestamp(s, f)", "from_csv(s, 'd date', {}).d"]
+)
+def test_years_with_two_digits_are_of_another_century_tomorrow(lake: Lake, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """Under LEGACY they are of the hundred years that end twenty years after the moment of parsing."""
+    call = call.format("map('dateFormat', 'dd/MM/yy')")
+    lake.file("a", {"s": ["01/01/46"], "f": ["dd/MM/yy"]})
+    lake.file("b", {"s": ["01/01/05"], "f": ["dd/MM/yy"]})
+    never = f"cast({call} AS string) = 'never'"
+    with settings_of(lake.spark, {POLICY: "LEGACY"}):
+        with pytest.raises(DataSkipError, match="their century depends on the day"):
+            lake.index(ValueList(call))
+        lake.index(ValueList("to_date(s, 'dd/MM/yyyy')"))
+        lake.check("to_date(s, 'dd/MM/yyyy') = DATE'2020-01-01'", read=[])
+        with monkeypatch.context() as patch:  # as data-skip collected before
+            patch.setattr(binding, "why_unsteady_as_read", lambda trees, reader: "")
+            lake.index(ValueList(call))
+        lake.check(never, read=["a", "b"])
+
+
+def test_years_with_two_digits_are_steady_in_java_time(lake: Lake) -> None:
+    lake.file("a", {"s": ["01/01/46"]})
+    lake.file("b", {"s": ["01/01/05"]})
+    with settings_of(lake.spark, {POLICY: "CORRECTED"}):
+        lake.index(ValueList("to_date(s, 'dd/MM/yy')"))
+        lake.check("to_date(s, 'dd/MM/yy') = DATE'2046-01-01'", read=["a"])
+
+
+def test_a_reader_of_years_with_two_digits(lake: Lake) -> None:
+    lake.text("a.csv", "01/01/46\n")
+    reader: dict[str, Any] = {"format": "csv", "schema": "d date"}
+    with settings_of(lake.spark, {POLICY: "LEGACY"}):
+        with pytest.raises(DataSkipError, match="their century depends on the day"):
+            lake.index(ValueList("d"), options={"dateFormat": "dd/MM/yy"}, **reader)
+        lake.index(ValueList("d"), options={"dateFormat": "dd/MM/yyyy"}, **reader)
+        lake.view(**reader, dateFormat="dd/MM/yyyy")
+        lake.check("d = DATE'2046-01-01'", read=[])
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_a_time_without_a_date_in_a_zone_of_its_own(lake: Lake, format: str) -> None:
+    """It is of today in that zone, which is another day here: yesterday's, or tomorrow's."""
+    for hours in (-18, -12, 12, 18):
+        for hour in (1, 23):
+            text = f"{hour:02}:00:00{hours:+03}:00"
+            lake.lines(f"undated {hours} {hour}", text if format == "csv" else f'{{"t": "{text}"}}')
+    lake.lines("dated", "2020-01-01 01:00:00-18:00" if format == "csv" else '{"t": "2020-01-01 01:00:00-18:00"}')
+    assert lake.table(format=format, schema="t timestamp").create_index(MinMax("t")).files_undated == 8

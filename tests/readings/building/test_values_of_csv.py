@@ -1,4 +1,4 @@
-"""Building, read a seventh time, text alone: each test is a recipe that once lost rows, or could not be indexed."""
+"""Values of CSV that depend on which columns are read, on values and lines before, or on how much a parser buffers: quotes, escapes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from typing import Any
 
 import pytest
 
-from data_skip import MinMax, ValueList
+from data_skip import DataSkipError, ValueList
 from data_skip.building.lines import EVERY_LINE, odd_lines
-from data_skip.store import reader as store_reader
 from data_skip.store.reader import unsure
 from tests.support import Lake, settings_of
 
 SQL = "spark.sql."
-SMALL_PARTS = {f"{SQL}files.openCostInBytes": "1"}
 ODD = '",",x",y'  # behind text that ends with an escape: univocity goes on, where the column is left out, and gives x" to the next one
-
 # The type of the column, options and settings by which a text is a value, and that text: the value does not show how it ends.
 HIDDEN: dict[str, tuple[str, dict[str, str], dict[str, str], str]] = {
     "date": ("date", {}, {}, "2020-01-01T\\\\"),
@@ -44,17 +41,6 @@ def test_values_that_do_not_show_how_their_text_ends(lake: Lake, case: str) -> N
         lake.query("SELECT b FROM t WHERE b = 'q'", read=["odd.csv"])
 
 
-def test_a_column_of_the_files_that_the_folders_hide(lake: Lake) -> None:
-    """Of a partition column that lies in the files as well, no query reads the text."""
-    for p, line in (("1", f'1,"a\\\\{ODD}'), ("2", "2,,v,w")):
-        (lake.folder / f"p={p}").mkdir()
-        lake.lines(f"p={p}/a.csv", "id,p,b,c", "0,,v,w", line)
-    options = {"header": "true"}
-    lake.index(ValueList("b"), format="csv", options=options)
-    lake.view(format="csv", **options)
-    lake.query("SELECT b FROM t WHERE b = 'x\"'", read=["p=1/a.csv"])
-
-
 def test_zeros_where_nothing_escapes(lake: Lake) -> None:
     """univocity's parser takes a zero for what stands for no escape, no quote and nothing before."""
     lake.lines("odd.csv", "0,u,v,w", '1,"a\0"",",b","q"')
@@ -79,31 +65,6 @@ def test_a_last_value_that_is_blank_depends_on_the_value_before(lake: Lake) -> N
     lake.index(ValueList("b"), options={"ignoreLeadingWhiteSpace": "true"}, **reader)  # where an empty value is NULL, too
     lake.view(**reader, ignoreLeadingWhiteSpace="true")
     lake.query("SELECT b FROM t WHERE b = 'q'", read=[])
-
-
-# What is read of a file that is cut between two lines: schema, options, lines, and a value that is there only then.
-CUT = {
-    "mark": ("a string, id int", {}, ["u,1", "\ufeffx,2"], "a = 'x'"),
-    "mark, all columns": ("a string, id int", {"columnPruning": "false"}, ["u,1", "\ufeffx,2"], "a = 'x'"),
-    "blank": (
-        *("a string, b string", {"ignoreLeadingWhiteSpace": "true", "nullValue": "NA", "columnPruning": "false"}),
-        *(["u,v", '"u","v"', ", "], "b IS NULL"),
-    ),
-}
-
-
-@pytest.mark.parametrize("case", CUT)
-def test_the_first_line_of_a_part(lake: Lake, case: str) -> None:
-    schema, options, lines, where = CUT[case]
-    lake.lines("odd.csv", *lines)
-    lake.lines("plain.csv", lines[0])
-    reader: dict[str, Any] = {"format": "csv", "schema": schema}
-    lake.index(ValueList("a"), *([ValueList("b")] if "b " in schema else []), options=options, **reader)
-    with settings_of(lake.spark, SMALL_PARTS | {f"{SQL}files.maxPartitionBytes": "3"}):
-        lake.view(**reader, **options)
-        assert lake.spark.table("t").where(where).count() == 1, "the recipe shows nothing"
-        lake.query(f"SELECT * FROM t WHERE {where}", read=["odd.csv"])
-        lake.query("SELECT * FROM t WHERE a = 'other'", read=["odd.csv"])
 
 
 def test_a_line_feed_in_a_line(lake: Lake) -> None:
@@ -132,33 +93,11 @@ def test_how_much_a_parser_buffers(lake: Lake) -> None:
         lake.query("SELECT * FROM t WHERE a = 'bac'", read=["a.csv", "b.csv"])
 
 
-@pytest.mark.parametrize("format", ["csv", "json"])
-def test_a_time_without_a_date_in_a_zone_of_its_own(lake: Lake, format: str) -> None:
-    """It is of today in that zone, which is another day here: yesterday's, or tomorrow's."""
-    for hours in (-18, -12, 12, 18):
-        for hour in (1, 23):
-            text = f"{hour:02}:00:00{hours:+03}:00"
-            lake.lines(f"undated {hours} {hour}", text if format == "csv" else f'{{"t": "{text}"}}')
-    lake.lines("dated", "2020-01-01 01:00:00-18:00" if format == "csv" else '{"t": "2020-01-01 01:00:00-18:00"}')
-    assert lake.table(format=format, schema="t timestamp").create_index(MinMax("t")).files_undated == 8
-
-
 def test_types_of_a_variant_depend_on_the_lines_before() -> None:
     """Spark 4.1 reads variants from CSV: what is no number makes the next number a text, up to the end of a part of a file."""
     reader: dict[str, Any] = {"format": "csv", "session": {}, "options": {}, "columns": [["v", "variant", None, None]]}
     assert "read the column as a STRING" in unsure(reader)
     assert unsure({**reader, "format": "json"}) == ""
-
-
-@pytest.mark.parametrize("format", ["csv", "json"])
-def test_a_column_with_a_backtick(lake: Lake, format: str) -> None:
-    lake.lines("a", "1,x" if format == "csv" else '{"id": 1, "a`b": "x"}')
-    lake.lines("b", "2,y" if format == "csv" else '{"id": 2, "a`b": "y"}')
-    reader: dict[str, Any] = {"format": format, "schema": "id int, `a``b` string"}
-    lake.index(MinMax("id"), ValueList("`a``b`"), **reader)
-    lake.view(**reader)
-    lake.query("SELECT * FROM t WHERE id = 2", read=["b"])
-    lake.query("SELECT * FROM t WHERE `a``b` = 'x'", read=["a"])
 
 
 def test_quotes_that_escape_quotes_beside_empty_values(lake: Lake) -> None:
@@ -193,13 +132,102 @@ def test_escapes_of_wide_characters(lake: Lake, encoding: str) -> None:
     lake.query("SELECT b FROM t WHERE b = ',x'", read=["odd.csv"])
 
 
-def test_records_by_other_rules_of_what_is_doubtful_are_not_used(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An earlier data-skip took lines for sure that are not."""
-    for i in range(2):
-        lake.lines(f"{i}.csv", f"{i},a")
-    with monkeypatch.context() as earlier:
-        earlier.setattr(store_reader, "_DOUBTS", store_reader._DOUBTS - 1)
-        lake.index(MinMax("x"), format="csv", schema="x INT, s STRING")
-    lake.view(format="csv", schema="x INT, s STRING")
-    (note,) = lake.check("x = 1", read={"0.csv", "1.csv"}).notes
-    assert "collected by another data-skip" in note
+ALL = {"columnPruning": "False"}
+LINES = {  # options, and a line of which `c` is another value where `a` is left out
+    "back": ({"unescapedQuoteHandling": "back_to_delimiter"}, '1,"\',,"#1 1"', "#1 1"),
+    "separator": ({"sep": "||"}, '1||"\'||#"||x||y', "y"),
+    "escaped escape": ({}, '1,"a\\\\",",x",y', "y"),
+    "empty": ({"escape": '"'}, '1,"",",x",y', "y"),
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_csv_that_is_taken_apart_otherwise_with_fewer_columns(lake: Lake, case: str) -> None:
+    """univocity looks for an end in what it kept of a column's text, of one that is left out it keeps none, and passes over escapes."""
+    options, line, value = LINES[case]
+    first, plain = (options.get("sep", ",").join(values) for values in ("0uvw", "2uvw"))
+    lake.lines("odd.csv", first, line)  # the parser leaves out columns from its second record on
+    lake.lines("plain.csv", plain)
+    reader: dict[str, Any] = {"format": "csv", "schema": "id int, a string, b string, c string"}
+    with lake.skipping.disabled():
+        both = [lake.view(**reader, **options, **o).select("b", "c").where("id = 1").collect() for o in (ALL, {})]
+    assert both[0] != both[1], "the recipe shows nothing"
+    refused = case in ("back", "separator")
+    if refused:
+        with pytest.raises(DataSkipError, match="columnPruning=false"):
+            lake.index(ValueList("b"), ValueList("c"), options=options, **reader)
+    else:
+        report = lake.table(options=options, **reader).create_index(ValueList("b"), ValueList("c"))
+        assert report.files_refused == 1
+        lake.view(**reader, **options)
+        for column, row in (("b", both[1][0].b), ("c", both[1][0].c)):
+            lake.query(f"SELECT b, c FROM t WHERE {column} <=> {row!r}".replace("None", "NULL"), read=["odd.csv"])
+        lake.table(options=options, **reader).drop_index(ValueList("b"), ValueList("c"))
+    lake.index(ValueList("b"), ValueList("c"), options=options | ALL, **reader)
+    lake.view(**reader, **options, **ALL)
+    lake.query(f"SELECT b, c FROM t WHERE c <=> {value!r}".replace("None", "NULL"), read=["odd.csv"])
+
+
+def test_fields_of_from_csv_depend_on_the_records_before(lake: Lake) -> None:
+    """As the reader of files: from its second record on, it passes over the fields that are not asked for."""
+    lake.file("a", {"s": ["0,0,0", LINES["escaped escape"][1].removeprefix("1,")]})
+    lake.file("b", {"s": ["1,1,1"]})
+    lake.index(ValueList("s"))
+    lake.view()
+    parsed = "from_csv(s, 'a string, b string, c string')"
+    lake.query(f"SELECT * FROM t WHERE {parsed}.b = 'x\"'", read=["a", "b"])
+    lake.query(f"SELECT * FROM t WHERE {parsed} = named_struct('a', '1', 'b', '1', 'c', '1')", read=["b"])
+    with pytest.raises(DataSkipError, match="not deterministic"):
+        lake.index(ValueList(f"{parsed}.b"))
+
+
+ODD_LINE = ',",x",y'  # behind quoted text that univocity does not take for its end
+
+
+def test_columns_that_are_left_out_of_several_lines(lake: Lake) -> None:
+    """Spark asks for all columns of multi-line CSV, for univocity's sake, but where an option says otherwise."""
+    reader: dict[str, Any] = {"format": "csv", "schema": "id int, a string, b string, c string"}
+    lake.lines("odd.csv", "0,u,v,w", '1,"a\\\\"' + ODD_LINE)
+    lake.lines("plain.csv", "2,u,v,w")
+    pruned = {"multiLine": "true", "columnPruning": "True"}
+    lake.index(ValueList("b"), options={"multiLine": "true"}, **reader)
+    lake.view(**reader, **pruned)
+    lake.query("SELECT b FROM t WHERE b = 'x\"'", read=["odd.csv", "plain.csv"])
+    lake.view(**reader, multiLine="true")
+    lake.query("SELECT b FROM t WHERE b = ',x'", read=["odd.csv"])
+    with pytest.raises(DataSkipError, match="columnPruning=true with multiLine=true"):
+        lake.index(ValueList("c"), options=pruned, **reader)
+
+
+@pytest.mark.parametrize(("escape", "type_", "text"), [("e", "boolean", "truee"), ("5", "int", "155"), (" ", "double", "1.5  ")])
+def test_an_escape_that_the_value_of_no_text_shows(lake: Lake, escape: str, type_: str, text: str) -> None:
+    """A number, or true, may be written with an escape at its end."""
+    reader: dict[str, Any] = {"format": "csv", "schema": f"id int, a {type_}, b string, c string"}
+    lake.lines("odd.csv", "0,,v,w", f'1,"{text}"' + ODD_LINE)
+    assert lake.table(**reader, options={"escape": escape}).create_index(ValueList("b")).files_refused == 1
+    lake.view(**reader, escape=escape)
+    lake.query("SELECT b FROM t WHERE b = 'x\"'", read=["odd.csv"])
+
+
+def test_an_escape_with_which_no_number_ends(lake: Lake) -> None:
+    reader: dict[str, Any] = {"format": "csv", "schema": "id int, a int, b string"}
+    lake.lines("a.csv", "0,1,v", "1,,w")
+    lake.index(ValueList("b"), **reader)
+    lake.view(**reader)
+    lake.query("SELECT b FROM t WHERE b = 'x'", read=[])
+
+
+def test_options_that_are_text_are_told_apart_by_their_letters(lake: Lake) -> None:
+    """Of flags, true and TRUE are one; of texts that stand for NULL they are two."""
+    lake.text("a.csv", "s,v\nTRUE,1\n")
+    lake.text("b.csv", "s,v\nx,2\n")
+    reader: dict[str, Any] = {"format": "csv", "schema": "s string, v int"}
+    lake.index(ValueList("s"), options={"header": "TRUE", "nullValue": "TRUE"}, **reader)
+    lake.view(**reader, header="true", nullValue="true")
+    lake.query("SELECT * FROM t WHERE s = 'TRUE'", read=["a.csv", "b.csv"])
+    lake.view(**reader, header="true", nullValue="TRUE")
+    lake.query("SELECT * FROM t WHERE s = 'TRUE'", read=[])
+    lake.text("c.csv", "s,v\ntrue,3\n")
+    lake.skipping.table(str(lake.folder)).refresh()  # reads as the index was collected
+    lake.view(**reader, header="true", nullValue="TRUE")
+    lake.query("SELECT * FROM t WHERE s = 'true'", read=["c.csv"])

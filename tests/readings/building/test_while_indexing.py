@@ -1,4 +1,4 @@
-"""The sixty-first reading, of indexing by one listing: what a commit says of files that changed since; and files as columns."""
+"""What changes while a table is indexed: files that are gone, settings of the session, functions that are registered anew."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_skip import MinMax, Table, ValueList
+import data_skip.table as table_module
+from data_skip import MetricDistance, MinMax, Prefix, ValueList, versioned
 from data_skip.building import indexing
 from data_skip.files import listing
 from data_skip.store import FileKey, versions
 from data_skip.store.delta import rows_of
 from data_skip.store.layout import keys_of
+from tests.readings.support import before, rows
 from tests.support import Lake
 
 
@@ -31,10 +33,6 @@ def once_collected(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -
         return found
 
     monkeypatch.setattr(indexing, "collect_files", collect_files)
-
-
-def rows(table: Table) -> list[Any]:
-    return sorted(row[0] for row in table.read("snapshot").select("x").collect())
 
 
 def test_what_was_seen_to_be_gone_is_not_said_to_be_there(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,3 +110,63 @@ def test_listings_of_several_chunks(lake: Lake, monkeypatch: pytest.MonkeyPatch)
     lake.file("p=1 ä%20/5.parquet", {"x": [5]})
     assert table.refresh().files_collected == 1
     assert rows(table) == [0, 1, 2, 3, 5]
+
+
+CSV: dict[str, Any] = {"format": "csv", "schema": "t timestamp"}
+
+
+@pytest.mark.parametrize("refresh", [False, True])
+def test_settings_that_are_changed_while_a_table_is_indexed(lake: Lake, monkeypatch: pytest.MonkeyPatch, refresh: bool) -> None:
+    """As by another thread; or by the next line of the user's, while the library's own refreshes what is read by `bounded`."""
+    lake.lines("a.csv", "2020-01-01 23:30:00")
+    table = lake.table(**CSV)
+    if refresh:
+        table.create_index(MinMax("t"))
+    lake.lines("b.csv", "2020-06-01 12:00:00")
+    zone = str(lake.spark.conf.get("spark.sql.session.timeZone"))
+    before(monkeypatch, indexing, "collect_files", lambda: lake.spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo"))
+    try:
+        table.refresh() if refresh else table.create_index(MinMax("hour(t)"), MinMax("t"))
+    finally:
+        lake.spark.conf.set("spark.sql.session.timeZone", zone)
+    lake.view(**CSV)
+    lake.check("t = TIMESTAMP'2020-06-01 12:00:00'", read=["b.csv"])
+    lake.check("hour(t) = 23")
+
+
+def test_a_function_that_is_registered_anew_while_a_table_is_indexed(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    lake.file("b.parquet", {"x": [5]})
+    lake.spark.udf.register("moved", versioned(lambda x: x + 100, 1), "int")
+    before(monkeypatch, indexing, "collect_files", lambda: lake.spark.udf.register("moved", versioned(lambda x: x - 100, 1), "int"))
+    table = lake.index(MinMax("moved(x)"))
+    (least,) = {name for name in table.records().column_names if name.startswith("min_max")}
+    assert sorted(record["min"] for record in table.records()[least].to_pylist()) == [101, 105]
+
+
+def test_the_session_of_the_user_is_the_one_that_goes_on(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1]})
+
+    def of_rdd() -> object:
+        return lake.spark.sparkContext.parallelize([(1,)]).toDF(["x"]).sparkSession
+
+    before = of_rdd()
+    lake.index(MinMax("x"))
+    assert of_rdd() is before
+
+
+@pytest.mark.parametrize("index", [Prefix("s"), MetricDistance("s")])
+def test_of_an_index_whose_parameters_are_chosen_there_is_one(lake: Lake, monkeypatch: pytest.MonkeyPatch, index: Any) -> None:
+    """Two sessions that ensure it at once, and choose otherwise."""
+    for i in range(6):
+        lake.file(f"f{i}.parquet", {"s": [f"{i}abc{j}" for j in range(20)]})
+    one, two = lake.table(), lake.table()
+
+    def meanwhile() -> None:
+        for i in range(40):
+            lake.file(f"f{i}.parquet", {"s": [f"common-start-{i:03}-{j}" for j in range(40)]})
+        two.ensure_index(index)
+
+    before(monkeypatch, table_module, "index_files", meanwhile)
+    one.ensure_index(index)
+    assert len(one.describe().rows) == 1

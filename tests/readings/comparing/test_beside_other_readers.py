@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping
-from tests.readings.comparing.test_order_of_rows import SUMS, cut_by_what_is_read, write
+from tests.readings.comparing.support import SUMS, cut_by_what_is_read, write
 from tests.support import Lake, settings_of
 
 V2 = {"spark.sql.sources.useV1SourceList": ""}
@@ -19,7 +19,7 @@ SECOND = SUMS.replace("ordered", "second")
 
 @pytest.fixture(scope="module")
 def ordered(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    """As in test_order_of_rows; the view `second` reads the same files by a reader of Data Source V2."""
+    """As in support.py; the view `second` reads the same files by a reader of Data Source V2."""
     lake = Lake(spark, skipping, tmp_path_factory.mktemp("beside_other_readers") / "ordered")
     for k in range(6):
         write(lake.folder / f"{k}.parquet", k, 2000, 10000 * k)

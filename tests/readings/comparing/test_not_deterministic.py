@@ -1,8 +1,9 @@
-"""What is not deterministic sees the rows that plain Spark gives it: predicates from above stop there, as Spark's own do."""
+"""What is not deterministic, or counts its rows, sees those that plain Spark gives it: predicates from above stop there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from pyspark.sql import functions as F
 
 from data_skip import MinMax, Skipping
 from data_skip.files.listing import Listing
+from tests.hive_functions import hive_function
 from tests.support import Lake, settings_of
 
 FILES = 6
@@ -19,7 +21,7 @@ FILES = 6
 @pytest.fixture(scope="module")
 def numbers(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """Ten numbers a file: x from 0 to 59. One task reads them all, so that counting and averaging give the same each time."""
-    lake = Lake(spark, skipping, tmp_path_factory.mktemp("plans_third") / "numbers")
+    lake = Lake(spark, skipping, tmp_path_factory.mktemp("not_deterministic") / "numbers")
     for i in range(FILES):
         lake.file(f"{i}.parquet", {"x": list(range(10 * i, 10 * i + 10)), "k": [i] * 10})
     lake.index(MinMax("x"), MinMax("k"))
@@ -94,3 +96,25 @@ def test_parts_of_a_split_fit_each_other(numbers: Lake) -> None:
         sample = "SELECT x FROM (SELECT x FROM numbers WHERE x < 38) TABLESAMPLE (50 PERCENT) REPEATABLE (3)"
         numbers.query(sample)
         numbers.query(f"SELECT x FROM ({sample}) JOIN one ON x = id UNION ALL SELECT x FROM numbers WHERE x = 33", {"3.parquet"})
+
+
+def test_a_generator_of_hive(lake: Lake, tmp_path: Path) -> None:
+    """Rows were lost, and others were there, where a join asks for the columns beside: Spark calls each such generator deterministic."""
+    for i in range(4):
+        lake.file(f"{i}", {"k": [i], "pad": [list(range(5000))]})
+    lake.index(MinMax("k"))
+    lake.view()
+    side = Lake(lake.spark, lake.skipping, tmp_path / "side")
+    side.file("0", {"n": [2]})
+    side.view("side")
+    try:
+        with hive_function(lake.spark, "hive_explode", "HiveGenericUDTF", "GenericUDTFExplode"):
+            for generator, skipped in (("explode", 3), ("hive_explode", 0)):
+                exploded = f"SELECT k, e FROM t LATERAL VIEW {generator}(array(k, 7)) x AS e"
+                report = lake.query(f"SELECT k, e FROM ({exploded}) JOIN side ON k = n")
+                assert max(scan.files_skipped for scan in report.scans) == skipped
+                numbered = f"SELECT a.k FROM ({exploded} WHERE k = 2) a JOIN ({exploded}) b ON a.e = b.e"  # perhaps, by their rows
+                twice = lake.query(numbered)
+                assert max(scan.files_skipped for scan in twice.scans) == skipped
+    finally:
+        lake.spark.catalog.dropTempView("side")

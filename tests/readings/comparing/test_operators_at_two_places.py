@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from pyspark.sql.functions import col
 
-from tests.readings.comparing.test_rows_chosen_by_order import LAST, OTHER, chosen
+from tests.readings.comparing.support import LAST, OTHER, chosen
 from tests.support import Lake, rows_of, settings_of
 
-__all__ = ["chosen"]
-
+__all__ = ["chosen"]  # fixtures
 OTHERS_FIRST = {"spark.sql.files.minPartitionNum": "4"}  # by which the first row of `k = 4` is one of another file once others are skipped
 BELOW = "(SELECT count(*) AS c FROM range(3) r WHERE r.id * 50000 < a.i)"
 TEXTS = "SELECT DISTINCT k, if(id < 50000, 'z', 'Z') COLLATE UTF8_LCASE AS s FROM chosen"
@@ -17,7 +16,6 @@ ZEROS = "SELECT k, CAST(min(if(id < 50000, -0.0D, 0.0D)) AS STRING) AS s {} FROM
 FIRST = "SELECT id FROM chosen WHERE abs(k) = 4 LIMIT 1"
 NUMBERED = "SELECT id, monotonically_increasing_id() AS n FROM chosen WHERE k = 4"
 PARTS = "SELECT count(*) FROM (SELECT explode(array(_metadata)) AS m FROM parquet.`{}` WHERE k = 4) WHERE m.file_block_start = 0"
-
 # What is not deterministic Spark runs once for all that ask for it.
 NAMED = "WITH c AS (SELECT *, input_file_name() AS f, _metadata AS m FROM parquet.`{}` WHERE k = 4)"
 NESTED = NAMED + ", e AS (SELECT *, input_file_name() AS g FROM c)"

@@ -1,56 +1,17 @@
 """What goes by the order of rows, or by how files are cut: two parts of one query that compare it have to read the same files.
 
-Spark cuts files by how much it reads in all (`FilePartition.maxSplitBytes`): once others are skipped, a file is cut that was whole.
-"""
+Spark cuts files by how much it reads in all (`FilePartition.maxSplitBytes`): once others are skipped, a file is cut that was whole."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
-from data_skip import MinMax, Skipping
+from tests.readings.comparing.support import NUMBERED, SUMS, ordered, write
 from tests.support import Lake, aged, settings_of
 
-SETTINGS = {"spark.sql.files.openCostInBytes": "1000", "spark.sql.files.minPartitionNum": "2"}
-SUMS = "SELECT k, sum(x) AS s FROM ordered GROUP BY k"
+__all__ = ["ordered"]  # fixtures
 LAST = "SELECT k, last(id) AS i FROM ordered GROUP BY k"
-NUMBERED = "SELECT k, id, row_number() OVER (PARTITION BY k ORDER BY g) AS n FROM ordered"
-
-
-def write(path: Path, k: int, rows: int, first: int) -> Path:
-    """One value of k, and row groups by which Spark may cut the file."""
-    ids = range(first, first + rows)
-    fractions = [(i * 2654435761 % 1000003) / 1000003 for i in ids]
-    columns = {"k": pa.array([k] * rows, pa.int32()), "id": list(ids), "g": [i % 3 for i in ids], "x": fractions}
-    pq.write_table(pa.table(columns), path, row_group_size=200, use_dictionary=False)
-    return aged(path)
-
-
-@contextmanager
-def cut_by_what_is_read(lake: Lake, view: str) -> Iterator[Lake]:
-    """A view of files of one k each, under settings by which Spark cuts the larger ones once others are skipped."""
-    lake.index(MinMax("k"))
-    lake.view(view)
-    with settings_of(lake.spark, SETTINGS):
-        yield lake
-    lake.spark.catalog.dropTempView(view)
-
-
-@pytest.fixture(scope="module")
-def ordered(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    """A file for each k from 0 to 5, and a smaller one more for 4, which Spark lists first."""
-    lake = Lake(spark, skipping, tmp_path_factory.mktemp("order_of_rows") / "ordered")
-    for k in range(6):
-        write(lake.folder / f"{k}.parquet", k, 2000, 10000 * k)
-    write(lake.folder / "00.parquet", 4, 1500, 90000)
-    with cut_by_what_is_read(lake, "ordered"):
-        yield lake
 
 
 @pytest.mark.parametrize(

@@ -1,39 +1,21 @@
 """Rows that are there, or not, by what goes by the order of rows: a query that asks for two of them at once compares the two.
 
-Spark cuts files by how much it reads in all: with others skipped, the last row of `k = 4` is one of another file.
-"""
+Spark cuts files by how much it reads in all: with others skipped, the last row of `k = 4` is one of another file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping
-from tests.readings.comparing.test_order_of_rows import cut_by_what_is_read
-from tests.support import Lake, aged
+from tests.readings.comparing.support import LAST, OTHER, chosen
+from tests.support import Lake
 
-LAST = "SELECT k, last(id) AS i FROM chosen GROUP BY k"
-OTHER = "SELECT k, last(id) AS i, max(g) FROM chosen GROUP BY k"
+__all__ = ["chosen"]  # fixtures
 NUMBERED = "SELECT k, id, row_number() OVER (PARTITION BY k ORDER BY g) AS n FROM chosen"
 COUNTED = f"SELECT k, count(*) AS c FROM ({NUMBERED}) WHERE n < 2000 AND id < 50000 GROUP BY k"
-
-
-@pytest.fixture(scope="module")
-def chosen(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    """A file for each k from 0 to 5, that for 4 the largest, which is cut once others are skipped, and another one for 4."""
-    lake = Lake(spark, skipping, tmp_path_factory.mktemp("rows_chosen_by_order") / "chosen")
-    for name, k, rows, first in [*((str(k), k, 5000 if k == 4 else 4000, 10000 * k) for k in range(6)), ("00", 4, 3000, 90000)]:
-        ids = range(first, first + rows)
-        columns = {"k": pa.array([k] * rows, pa.int32()), "id": list(ids), "g": [i % 3 for i in ids]}
-        pq.write_table(pa.table(columns), lake.folder / f"{name}.parquet", row_group_size=200, use_dictionary=False)
-        aged(lake.folder / f"{name}.parquet")
-    with cut_by_what_is_read(lake, "chosen"):
-        yield lake
 
 
 @pytest.mark.parametrize(

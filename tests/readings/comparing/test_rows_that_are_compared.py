@@ -8,11 +8,10 @@ from unittest.mock import patch
 import pytest
 
 from data_skip.planning.callback import Callback
-from tests.readings.comparing.test_order_of_rows import NUMBERED, SUMS, ordered
+from tests.readings.comparing.support import NUMBERED, SUMS, ordered
 from tests.support import Lake
 
-__all__ = ["ordered"]
-
+__all__ = ["ordered"]  # fixtures
 SUMS_AND_MORE = "SELECT k, sum(x) AS s, max(id) AS m FROM ordered GROUP BY k"
 FIRST = f"SELECT row_number() OVER (PARTITION BY id % 7 ORDER BY k) AS m FROM ({NUMBERED}) WHERE {{where}}"
 ONCE = "WITH c AS (SELECT k, sum(x) AS s, rand() FROM ordered GROUP BY k)"

@@ -12,7 +12,7 @@ from pyspark.sql.functions import udf
 from pyspark.sql.pandas.functions import pandas_udf
 
 from data_skip import MinMax, Skipping
-from tests.readings.comparing.test_order_of_rows import cut_by_what_is_read, write
+from tests.readings.comparing.support import cut_by_what_is_read, write
 from tests.support import Lake, rows_of
 
 DRAWN = "SELECT k, id FROM kept WHERE k = 5 AND rand(7) < 0.5"

@@ -1,4 +1,4 @@
-"""What a seventh reading of plans found: scans that Spark takes for equal, though their files were chosen by other conditions."""
+"""Scans that Spark takes for equal, though their files were chosen by other conditions."""
 
 from __future__ import annotations
 

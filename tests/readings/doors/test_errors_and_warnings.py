@@ -1,69 +1,20 @@
-"""What a first-time user met: partitions named in another case, the stack of Java in a warning, functions of logs registered again."""
+"""Errors and warnings that users meet: sentences without the stack of Java; and what fails in a plugin keeps the files."""
 
 from __future__ import annotations
 
 import logging
+from threading import Thread
+from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-import log_skip
-from data_skip import DataSkipError, MinMax, ValueList
+from data_skip import DataSkipError, DataSkipWarning, MinMax, ValueList
 from data_skip.errors import in_a_sentence
-from log_skip.extractors import Extractor
-from tests.support import Lake, settings_of
-
-BY_SPARK = "Spark has pruned the partitions itself"
-
-
-@pytest.fixture
-def regions(lake: Lake) -> Lake:
-    """Two files of each of two regions, x from 0 to 39."""
-    for i in range(4):
-        lake.file(f"region={'ab'[i // 2]}/{i}.parquet", {"x": list(range(10 * i, 10 * i + 10))})
-    lake.index(MinMax("x"))
-    lake.view()
-    return lake
-
-
-@pytest.mark.parametrize("name", ["region", "Region", "REGION"])
-def test_a_partition_column_in_another_case(regions: Lake, name: str) -> None:
-    regions.check(f"{name} = 'a' OR x = 35", {"region=a/0.parquet", "region=a/1.parquet", "region=b/3.parquet"})
-    regions.check(f"{name} = 'a' AND x = 5 OR {name} = 'b' AND x = 5", {"region=a/0.parquet"})
-    report = regions.check(f"{name} = 'a'", {"region=a/0.parquet", "region=a/1.parquet"})
-    assert (report.files_read, report.files_total) == (2, 2)
-    assert {predicate.why_not for predicate in report.predicates} == {BY_SPARK}
-    report = regions.check(f"{name} = 'a' AND X > 5 AND x < 8", {"region=a/0.parquet"})
-    assert (report.files_read, report.files_total) == (1, 2)
-
-
-def test_a_partition_column_in_another_case_by_snapshot(regions: Lake) -> None:
-    regions.skipping.read(str(regions.folder), "snapshot").createOrReplaceTempView("t")
-    report = regions.check("REGION = 'a' AND x = 5", {"region=a/0.parquet"})
-    assert (report.files_read, report.files_total) == (1, 2)
-
-
-def test_a_schema_in_another_case_than_the_folders(regions: Lake) -> None:
-    regions.view(schema="x bigint, REGION string")
-    regions.check("region = 'a' OR x = 35")
-    report = regions.check("Region = 'a'")
-    assert (report.files_read, report.files_total) == (2, 2)
-
-
-def test_no_index_over_a_partition_column_in_another_case(regions: Lake) -> None:
-    with pytest.raises(DataSkipError, match="'REGION' reads the partition column region"):
-        regions.table().create_index(MinMax("REGION"))
-
-
-def test_case_that_matters(lake: Lake) -> None:
-    with settings_of(lake.spark, {"spark.sql.caseSensitive": "true"}):
-        for i in range(4):
-            lake.file(f"region={'ab'[i // 2]}/{i}.parquet", {"REGION": list(range(10 * i, 10 * i + 10))})
-        lake.index(MinMax("REGION"))
-        lake.view()
-        lake.check("REGION = 5", {"region=a/0.parquet"})
-        lake.check("region = 'a' OR REGION = 35", {"region=a/0.parquet", "region=a/1.parquet", "region=b/3.parquet"})
+from data_skip.planning import callback
+from geo_skip import GeoBox
+from tests.support import Lake, rows_of, settings_of
 
 
 def test_what_java_says_is_told_without_its_stack(spark: SparkSession) -> None:
@@ -109,16 +60,37 @@ def test_what_fails_over_each_table_is_warned_of(
     assert sorted(caplog.messages) == sorted(warnings)
 
 
-def test_a_log_is_read_again_without_registering_again(spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    registered: list[str] = []
-    monkeypatch.setattr(Extractor, "register", lambda self, spark: registered.append(self.name))
-    session = spark.newSession()
-    with pytest.raises(Exception, match="access_log_"):  # nothing was registered
-        log_skip.read_access_log(session, str(lake.folder))
-    assert "access_log_ip" in registered
-    registered.clear()
-    with pytest.raises(Exception, match="access_log_"):
-        log_skip.read_access_log(session, str(lake.folder))
-    assert not registered
-    log_skip.register(session)
-    assert "access_log_ip" in registered
+def test_what_no_format_would_cure(lake: Lake) -> None:
+    with pytest.raises(DataSkipError, match="PATH_NOT_FOUND") as error:
+        lake.skipping.table(str(lake.folder / "nope")).create_index(MinMax("x"))
+    assert "give format" not in str(error.value)
+
+
+class Panic(BaseException):
+    """As what PyO3 makes of a panic."""
+
+
+def test_what_ends_a_thread_keeps_the_files(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a panic in the Rust of a plugin's filter: the query failed, or waited for ever, where another thread than its own answers."""
+    for i in range(2):
+        lake.file(f"f{i}.parquet", {"x": [i]})
+    lake.index(MinMax("x"))
+
+    def panicked(*_: Any, **__: Any) -> Any:
+        raise Panic("index out of bounds")
+
+    frame = lake.view().where("x = 1")
+    found: list[Any] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(callback, "judge", panicked)
+        query = Thread(target=lambda: found.extend(rows_of(frame)), daemon=True)
+        query.start()
+        query.join(60)
+    assert len(found) == 1
+    lake.check("x = 1", ["f1.parquet"])
+
+
+def test_a_warning_that_is_raised_is_itself(lake: Lake) -> None:
+    lake.file("0.parquet", {"lng": [100.0], "lat": [1.0]})
+    with pytest.raises(DataSkipWarning, match="if lng and lat were swapped by mistake"):
+        lake.index(GeoBox("lng", "lat"))

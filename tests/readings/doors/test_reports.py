@@ -1,19 +1,21 @@
-"""Reports that are made when they are looked at: what they keep until then, and what became of it meanwhile."""
+"""Reports: made when they are looked at, what they keep until then, and what they say of a query, one thing a line."""
 
 from __future__ import annotations
 
 import gc
+import time
 from hashlib import sha256
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
-from data_skip import MinMax, ValueList
+from data_skip import MinMax, ScanReport, ValueList
 from data_skip.planning import callback
 from data_skip.planning.decide import Decided
 from data_skip.spark.bridge import Scan
 from data_skip.store import Snapshot
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 
 @pytest.fixture
@@ -107,3 +109,80 @@ def test_what_is_kept_for_a_report_holds_no_list_of_files(indexed: Lake, monkeyp
     assert decided.java.getClass().getSimpleName() == "ScanTrees"  # which has expressions, and neither plans nor files
     scan = next(scan for scan in indexed.skipping.report().scans if scan.table.endswith("/table"))
     assert any("scalarsubquery" in line.predicate for line in scan.predicates), str(scan)
+
+
+@pytest.mark.parametrize("value", ["1" * 400, "1.2.3", "9999999999999999999999d"])
+def test_a_time_without_end(lake: Lake, value: str) -> None:
+    """A number of hundreds of digits is infinite to Java: JSON has no word for it, and nothing was skipped."""
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i]})
+    lake.index(MinMax("x"))
+    with settings_of(lake.spark, {"spark.data_skip.decideSeconds": value}):
+        lake.view()
+        report = lake.query("SELECT * FROM t WHERE x = 1", read={"1.parquet"})
+    assert any("is no time" in note for note in report.scans[-1].notes), report
+
+
+def test_a_report_tells_one_thing_a_line() -> None:
+    report = ScanReport("t", clause="MinMax(`a\nb`) admits", notes=["t.`a\nb` = 1 is not used"], errors=["of `a\nb`"])
+    assert len(str(report).split("\n")) == len(str(ScanReport("t", clause="c", notes=["n"], errors=["e"])).split("\n"))
+
+
+def test_what_is_kept_of_scans_without_an_index_holds_no_list_of_files(lake: Lake) -> None:
+    """Beside a table with one. Of each of the last hundred queries the list was kept for its report, until somebody looked at it."""
+    lake.file("0.parquet", {"x": [1, 2]})
+    lake.index(MinMax("x"))
+    lake.view()
+    bare = Lake(lake.spark, lake.skipping, lake.folder.parent / "bare")
+    bare.file("0.parquet", {"id": [1, 2]})
+    jvm: Any = lake.spark._jvm
+    kept = []
+    for _ in range(5):
+        frame = bare.view("bare").where("id > 0").join(lake.spark.table("t").where("x > 1"), F.expr("x = id"))
+        location = frame._jdf.queryExecution().analyzed().collectLeaves().head().relation().location()
+        kept.append(jvm.java.lang.ref.WeakReference(location))
+        assert frame.count() == 1
+        del frame, location
+    lake.spark.catalog.dropTempView("bare")
+    for _ in range(10):  # what Python lets go of, the JVM is told after a while
+        gc.collect()
+        jvm.System.gc()
+        if (alive := sum(reference.get() is not None for reference in kept)) <= 2:
+            break
+        time.sleep(0.1)
+    assert alive <= 2
+    report = lake.skipping.report()
+    assert any("no index at" in note for scan in report.scans for note in scan.notes), report
+
+
+def test_what_sql_reports_while_skipping_is_off(lake: Lake) -> None:
+    """Its own query was the last one for which it was off, so it told of one before."""
+    lake.file("a.parquet", {"x": [1]})
+    lake.index(MinMax("x"))
+    lake.view()
+    lake.spark.sql("SELECT * FROM t WHERE x = 1").collect()
+    with settings_of(lake.spark, {"spark.data_skip.enabled": "false"}):
+        lake.spark.sql("SELECT * FROM t WHERE x = 2").collect()
+        (row,) = lake.spark.sql("SELECT * FROM data_skip_report()").collect()
+    assert row.table is None and "skipping was off" in row.notes[0]
+
+
+def test_which_columns_are_read_otherwise(lake: Lake) -> None:
+    lake.text("a.csv", "1,2,3\n")
+    lake.index(MinMax("a"), format="csv", schema="a INT, b INT, c INT")  # type: ignore[arg-type]
+    lake.view(format="csv", schema="a INT, b STRING, c INT")
+    lake.spark.sql("SELECT * FROM t WHERE a = 5").collect()
+    assert "collected with columns b integer, the query reads b string" in str(lake.skipping.report())
+
+
+def test_indicators_of_a_table_with_padded_text(lake: Lake) -> None:
+    """Above its scan Spark hides which file a row is of."""
+    lake.spark.sql("CREATE TABLE reading_padded (c CHAR(5), x INT) USING parquet")
+    try:
+        for i in range(3):
+            lake.spark.sql(f"INSERT INTO reading_padded VALUES ('{i}', {i})")
+        table = lake.skipping.table("reading_padded")
+        table.create_index(MinMax("x"))
+        assert table.indicators("x = 2").of_oracle == {"x = 2": 1.0}
+    finally:
+        lake.spark.sql("DROP TABLE reading_padded")

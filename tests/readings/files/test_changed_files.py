@@ -1,146 +1,44 @@
-"""Files as the index lists them, read again: each test is a recipe by which they gave other rows, columns or errors than a listing."""
+"""Files of a listing that are gone, come back, are written again, or have a folder in their place; and by which clock that is told."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+import os
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
 
-from data_skip import DataSkipError, MinMax, ValueList
+from data_skip import MinMax, ValueList
+from data_skip.building import recent
 from data_skip.building.generations import Generations
-from data_skip.building.index_report import IndexReport
-from data_skip.planning import bounded
 from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
-from data_skip.store import FileKey, delta
+from data_skip.store import FileKey
 from data_skip.store.layout import keys_of
-from tests.readings.files.test_columns_of_snapshots import lines, refreshed_after_the_first_scan, same
+from tests.readings.files.support import add_generation
 from tests.support import Lake, settings_of
+from tests.test_snapshots import values
 
 
-def empty_file_of_another_type(lake: Lake) -> None:
-    lines(lake, "p=1/a.csv", "1")
-    lines(lake, "p=abc/nothing.csv")
+def test_of_csv_too_a_file_that_is_skipped_may_be_gone(lake: Lake) -> None:
+    """Of all files the sizes are asked, to tell whether files would be cut otherwise."""
+    gone = lake.lines("a.csv", "1")
+    lake.lines("b.csv", "9")
+    frame = lake.index(MinMax("x"), format="csv", schema="x INT").read("snapshot").where("x = 9")
+    gone.unlink()
+    assert frame.count() == 1
 
 
-def empty_file_beside(lake: Lake) -> None:
-    lines(lake, "p=1/a.csv", "1")
-    lines(lake, "p=1/nothing.csv")
-    lines(lake, "p=2.5/nothing.csv")
-    lines(lake, "nothing.csv")
-
-
-@pytest.mark.parametrize("make", [empty_file_of_another_type, empty_file_beside])
-def test_folders_of_empty_files_tell_types_of_partitions(lake: Lake, make: Callable[[Lake], None]) -> None:
-    """Spark reads none of them, and infers the type of p from all folders."""
-    make(lake)
-    table = lake.index(MinMax("x"), format="csv", schema="x INT")
-    same(lake, "p > '0'", "csv", "x INT")
-    lake.skipping.table(table.root, format="csv", schema="x INT", options={"pathGlobFilter": "a*"}).refresh()
-    same(lake, "x = 1", "csv", "x INT")
-    for path in lake.folder.rglob("nothing.csv"):
-        path.unlink()
-    table.refresh()
-    same(lake, "p > 0", "csv", "x INT")
-
-
-def test_a_file_outside_of_all_partitions_tells_columns(lake: Lake) -> None:
-    """Spark takes the columns of it, and does not read it."""
-    for i in range(2):
-        lake.file(f"p={i}/a.parquet", {"x": [i]})
-    table = lake.index(MinMax("x"))
-    lake.file("0.parquet", {"x": [7], "y": [8]})
-    table.refresh()
-    assert sorted(row.x for row in same(lake, "x < 9").collect()) == [0, 1]
-
-
-def test_a_file_that_is_named_like_a_summary_tells_columns(lake: Lake) -> None:
+def test_two_versions_of_a_file_are_read_once(lake: Lake) -> None:
+    """As refreshes at one time may leave it, of which one listed the file before it was written again, the other after."""
     lake.file("a.parquet", {"x": [1]})
-    lake.file("_metadata_of_old.parquet", {"x": [2], "y": [3]})
-    lake.index(MinMax("x"))
-    assert [row.x for row in same(lake, "x < 9").collect()] == [1]
-
-
-def test_a_summary_in_whatever_folder_is_refused(lake: Lake) -> None:
-    lake.file("p=1/a.parquet", {"x": [1]})
-    pq.write_metadata(pa.schema([("x", pa.int64()), ("y", pa.int64())]), lake.folder / "p=1/_common_metadata")
-    lake.index(MinMax("x"))
-    with pytest.raises(DataSkipError, match="summary"):
-        same(lake)
-    same(lake, "x = 1", schema="x LONG, y LONG")
-
-
-@pytest.mark.parametrize("back", [True, False])
-def test_a_refresh_with_nothing_to_write_is_not_undone(lake: Lake, monkeypatch: pytest.MonkeyPatch, back: bool) -> None:
-    """It leaves no version of the index by which another refresh, which listed the table before, would know of it."""
-    path, away = lake.file("a.parquet", {"x": [1]}), lake.folder.parent / "away"
-    lake.file("b.parquet", {"x": [2]})
-    table, other = lake.index(MinMax("x")), lake.table()
-    path.rename(away)
-    if not back:
-        table.refresh()
-        away.rename(path)
-    write = delta.write_deltalake
-
-    def meanwhile(*args: Any, **options: Any) -> None:
-        monkeypatch.undo()
-        away.rename(path) if back else path.rename(away)
-        other.refresh()
-        write(*args, **options)
-
-    monkeypatch.setattr(delta, "write_deltalake", meanwhile)
-    table.refresh()
-    assert table.read("snapshot").count() == 1 + back
-
-
-def test_what_is_read_of_a_bounded_age_is_brought_up_to_date_first(lake: Lake) -> None:
-    """The file that told the columns, which may be gone, was of an index of any age."""
-    first = lake.file("b.parquet", {"x": [1]})
     table = lake.index(MinMax("x"))
-    first.unlink()
-    lake.file("a.parquet", {"x": [2], "y": [3]})
-    frame = table.read("bounded(60)")
-    assert frame.schema == lake.view().schema
-    assert [row.x for row in frame.collect()] == [2]
-    with pytest.raises(DataSkipError, match="chooses files"):
-        lake.table(format="parquet", options={"pathGlobFilter": "b*"}).read("bounded(61)")
-    assert not any(contract == "bounded(61)" for _, contract, _ in lake.skipping.catalog.bounded)
-
-
-def test_a_query_that_waits_for_a_refresh_that_began_too_long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, started, go = 0.0, threading.Event(), threading.Event()
-    refreshes: list[float] = []
-
-    def refresh() -> IndexReport:
-        refreshes.append(now)
-        if len(refreshes) == 1:
-            started.set()
-            go.wait(20)
-        return IndexReport("t", ["MinMax(x)"])
-
-    index = bounded.Bounded(10)
-    index.refreshed_by("t", refresh)
-    monkeypatch.setattr(bounded, "now", lambda: now)
-    first = threading.Thread(target=index.bring_up_to_date)
-    first.start()
-    started.wait(20)
-    now = 100.0
-    second = threading.Thread(target=index.bring_up_to_date)
-    second.start()
-    second.join(0.1)
-    go.set()
-    for thread in (first, second):
-        thread.join(20)
-    assert refreshes == [0, 100]
+    add_generation(table, -5000, 0)
+    assert table.read("snapshot").count() == 1 and table.read("snapshot").where("x = 1").count() == 1
 
 
 def test_a_folder_in_place_of_a_file_is_no_file(lake: Lake) -> None:
@@ -156,25 +54,6 @@ def test_a_folder_in_place_of_a_file_is_no_file(lake: Lake) -> None:
 def replace_by_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
-
-
-def test_the_file_that_tells_columns_is_gone(lake: Lake) -> None:
-    path = lake.file("a.parquet", {"x": [1]})
-    lake.file("b.parquet", {"x": [2]})
-    table = lake.index(MinMax("x"))
-    path.unlink()
-    with pytest.raises(DataSkipError, match=r"refresh\(\)"):
-        table.read("snapshot")
-    table.refresh()
-    assert table.read("snapshot").count() == 1
-
-
-def test_tables_of_one_query_have_a_version_each(lake: Lake) -> None:
-    for name, x in (("a", 1), ("b", 2)):
-        lake.file(f"{name}/1.parquet", {"x": [x]})
-        lake.skipping.table(str(lake.folder / name)).create_index(MinMax("x"))
-    one, other = (lake.skipping.read(lake.folder / name) for name in "ab")
-    assert [row.x for row in one.union(other).orderBy("x").collect()] == [1, 2]
 
 
 def test_what_is_asked_of_a_changed_file_is_as_it_is_now(lake: Lake) -> None:
@@ -245,30 +124,58 @@ def test_a_file_that_is_back_again_and_again() -> None:
         assert len(known.changes(listed, lambda gone: np.zeros(len(gone), dtype=bool))) == 0
 
 
-@pytest.mark.parametrize("run", [lambda frame: frame.rdd.count(), lambda frame: len(frame.collect())])
-def test_all_scans_of_a_query_that_is_no_execution_read_one_version(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, run: Callable[[DataFrame], int]
-) -> None:
-    """As of `rdd`, `foreach` and `foreachPartition`, which Spark runs without a number of their own."""
-    lake.file("a.parquet", {"x": [1]})
-    table = lake.index(MinMax("x"))
-    one, other = table.read("snapshot"), table.read("snapshot")
-    pairs = one.selectExpr("x AS a").crossJoin(other.where("x > (SELECT -1)").selectExpr("x + 0 AS b"))
-    asked = refreshed_after_the_first_scan(lake, table, monkeypatch)
-    assert run(pairs) == 1 and asked
-    assert run(pairs.where("true")) == 4
-    with lake.skipping.disabled():
-        assert run(pairs.where("a > 0")) == 4
+def test_a_file_that_is_gone_is_told_without_a_look_at_the_others(lake: Lake) -> None:
+    """The error named the first file of the table that was gone, whether or not the query would read it; and each file was asked for."""
+    for i in range(4):
+        lake.file(f"p={i}/{i}.parquet", {"x": [i]})
+    known = lake.index(MinMax("x")).read("snapshot")
+    for i in (1, 2):
+        (lake.folder / f"p={i}/{i}.parquet").unlink()
+    with pytest.raises(Py4JJavaError, match=r"p=2/2\.parquet is gone, and stands in version"):
+        known.where("x = 2").collect()
+    assert values(known.where("x = 3")) == [3]
 
 
-def test_what_a_query_was_given_is_forgotten_when_it_ends(lake: Lake) -> None:
-    """Each version that is kept is one of all files of a table."""
-    lake.file("a.parquet", {"x": [1]})
-    frame = lake.index(MinMax("x")).read("snapshot")
-    gateway: Any = lake.spark.sparkContext._gateway
-    known = load(gateway, "data_skip", SOURCES).getClassLoader().loadClass("data_skip.KnownFiles")
-    queries = known.getMethod("queries", gateway.new_array(gateway.jvm.Class, 0))
-    for _ in range(3):
-        assert frame.where("x = 1").count() == 1
-    lake.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    assert queries.invoke(None, gateway.new_array(gateway.jvm.Object, 0)) == 0
+def test_folders_on_file_systems_whose_clocks_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that tells no more than seconds beside one that tells more: a file there may be written again in the second of its time."""
+    slept: list[float] = []
+    monkeypatch.setattr(recent, "sleep", slept.append)
+    now = time.time() // 1000 * 1000 * 1000 + 500
+    files = keys_of([FileKey("s3://p=1/a", 1, int(now - 500)), FileKey("s3://p=2/a", 1, int(now - 99))])
+    assert recent.too_recent(files, now).tolist() == [True, False]
+    recent.let_clocks_pass(files, now)
+    assert slept == [1.0]
+
+
+def test_a_time_of_whole_seconds_by_a_clock_that_tells_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file in a thousand that is written has such a time; a local file system tells what comes after the milliseconds."""
+    slept: list[float] = []
+    monkeypatch.setattr(recent, "sleep", slept.append)
+    second = time.time_ns() // 1_000_000_000 * 1_000_000_000
+    for name, moment in {"fine": second + 12_345, "coarse": second}.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, ns=(moment, moment))
+    fine, coarse = (keys_of([FileKey(f"file:{tmp_path}/{name}", 0, second // 1_000_000)]) for name in ("fine", "coarse"))
+    now = second / 1_000_000 + 500
+    assert [recent.too_recent(one, now).tolist() for one in (fine, coarse)] == [[False], [True]]
+    for one in (fine, coarse):
+        recent.let_clocks_pass(one, now)
+    assert slept == [0.01, 1.0]
+
+
+def test_clocks_that_are_hours_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of a store whose clock tells seconds, and is that of another zone, may be written again in the second of its listing."""
+    slept: list[float] = []
+    monkeypatch.setattr(recent, "sleep", slept.append)
+    now = time.time() * 1000
+    for hours in (2, -14):
+        recent.let_clocks_pass(keys_of([FileKey("s3://a", 1, int(now - hours * 3_600_000) // 1000 * 1000)]), now)
+    assert slept == [1.0, 1.0]
+
+
+def test_files_of_before_1970(lake: Lake) -> None:
+    """Their times were rounded up, where Spark's listing rounds them down: they were never skipped."""
+    os.utime(lake.file("a.parquet", {"x": [1]}), ns=(-1_500_000, -1_500_000))
+    lake.index(MinMax("x"))
+    lake.view()
+    lake.check("x = 2", read=[])

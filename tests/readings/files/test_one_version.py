@@ -1,18 +1,122 @@
-"""Contracts, read again: what a query by the files of an index is asked beside its rows."""
+"""All scans of a query read one version of an index, which is brought up to date for them once; and what is cached stays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 
-from data_skip import MinMax
+from data_skip import DataSkipError, MinMax
+from data_skip.planning import callback
 from data_skip.planning.bounded import Bounded
-from tests.support import Lake, settings_of
+from data_skip.spark.janino import load
+from data_skip.spark.jvm import SOURCES
+from tests.readings.files.support import SNAPSHOT, parted, passing, refreshed_after_the_first_scan, same
+from tests.readings.support import xs
+from tests.support import Lake, rows_of, settings_of
 
-SNAPSHOT = {"spark.data_skip.freshness": "snapshot"}
+__all__ = ["parted"]  # fixtures
+
+
+def test_a_predicate_on_the_names_of_files_reads_no_others(lake: Lake) -> None:
+    for i in range(4):
+        lake.file(f"p=1/{i} ü.parquet", {"x": [i]})
+    lake.index(MinMax("x"))
+    wheres = {"_metadata.file_name = '2%20ü.parquet'": 1, "_metadata.file_path LIKE '%/2%' AND x = 2": 1, "_metadata.file_size > 0": 4}
+    for where, read in wheres.items():
+        frame = same(lake, where).where(where)
+        frame.collect()
+        scan = frame._jdf.queryExecution().executedPlan().collectLeaves().head()
+        assert scan.metrics().apply("numFiles").value() == read
+    plain = lake.spark.read.parquet(str(lake.folder))
+    assert sorted(frame.inputFiles()) == sorted(plain.inputFiles())
+    told = "_metadata.*", "input_file_name()"
+    assert rows_of(lake.table().read("snapshot").selectExpr(*told)) == rows_of(plain.selectExpr(*told))
+
+
+def test_all_scans_of_a_query_read_one_version(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    one, other = table.read("snapshot"), table.read("snapshot")
+    pairs = one.selectExpr("x AS a").crossJoin(other.selectExpr("x + 0 AS b"))
+    asked = refreshed_after_the_first_scan(lake, table, monkeypatch)
+    assert len(pairs.collect()) == 1 and asked
+    assert pairs.count() == 4
+
+
+def test_what_fails_is_told(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    frame = table.read("snapshot")
+
+    def full(*_: Any) -> str:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(callback, "_last_snapshot", full)
+    with pytest.raises((PySparkException, Py4JJavaError), match="no space left"):
+        frame.collect()
+    with pytest.raises(DataSkipError, match="no space left"):
+        table.read("snapshot")
+
+
+def test_tables_of_one_query_have_a_version_each(lake: Lake) -> None:
+    for name, x in (("a", 1), ("b", 2)):
+        lake.file(f"{name}/1.parquet", {"x": [x]})
+        lake.skipping.table(str(lake.folder / name)).create_index(MinMax("x"))
+    one, other = (lake.skipping.read(lake.folder / name) for name in "ab")
+    assert [row.x for row in one.union(other).orderBy("x").collect()] == [1, 2]
+
+
+@pytest.mark.parametrize("run", [lambda frame: frame.rdd.count(), lambda frame: len(frame.collect())])
+def test_all_scans_of_a_query_that_is_no_execution_read_one_version(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, run: Callable[[DataFrame], int]
+) -> None:
+    """As of `rdd`, `foreach` and `foreachPartition`, which Spark runs without a number of their own."""
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    one, other = table.read("snapshot"), table.read("snapshot")
+    pairs = one.selectExpr("x AS a").crossJoin(other.where("x > (SELECT -1)").selectExpr("x + 0 AS b"))
+    asked = refreshed_after_the_first_scan(lake, table, monkeypatch)
+    assert run(pairs) == 1 and asked
+    assert run(pairs.where("true")) == 4
+    with lake.skipping.disabled():
+        assert run(pairs.where("a > 0")) == 4
+
+
+def test_what_a_query_was_given_is_forgotten_when_it_ends(lake: Lake) -> None:
+    """Each version that is kept is one of all files of a table."""
+    lake.file("a.parquet", {"x": [1]})
+    frame = lake.index(MinMax("x")).read("snapshot")
+    gateway: Any = lake.spark.sparkContext._gateway
+    known = load(gateway, "data_skip", SOURCES).getClassLoader().loadClass("data_skip.KnownFiles")
+    queries = known.getMethod("queries", gateway.new_array(gateway.jvm.Class, 0))
+    for _ in range(3):
+        assert frame.where("x = 1").count() == 1
+    lake.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    assert queries.invoke(None, gateway.new_array(gateway.jvm.Object, 0)) == 0
+
+
+FRESHNESS = "spark.data_skip.freshness"
+
+
+@pytest.mark.parametrize("other", ["parquet.`{folder}`", "one_part"])
+def test_parts_of_a_folder_in_one_query(parted: Lake, monkeypatch: pytest.MonkeyPatch, other: str) -> None:
+    """The version that the first was given was also given to the second, which had not been refreshed for it."""
+    passes = passing(monkeypatch)
+    sql = f"SELECT x FROM all_parts UNION ALL SELECT x FROM {other.format(folder=parted.folder)}"
+    with settings_of(parted.spark, {FRESHNESS: "bounded(5)"}):
+        assert parted.spark.sql(sql).count() == (4 if "folder" in other else 3)
+        for i in range(3):
+            parted.file(f"p=2/{i}.parquet", {"x": [10 + i]})
+            passes()
+            with parted.skipping.disabled():
+                expected = xs(parted.spark.sql(sql))
+            assert xs(parted.spark.sql(sql)) == expected and expected.count(10 + i) == 2
 
 
 @pytest.fixture

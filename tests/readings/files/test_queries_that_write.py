@@ -1,13 +1,16 @@
-"""What a query by a contract writes where it reads: by another name of the folder, through a link, and by way of a stream."""
+"""What a query by a contract writes where it reads: by another name of the folder, a link, a stream, a checkpoint, or another system."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame
 
 from data_skip import MinMax
+from tests.readings.files.support import SNAPSHOT
+from tests.readings.support import xs
 from tests.support import Lake, settings_of
 from tests.test_snapshots import values
 
@@ -78,3 +81,57 @@ def test_by_a_stream(lake: Lake, tmp_path: Path, by_batch: bool) -> None:
         assert values(lake.spark.read.parquet(str(lake.folder))) == [1, 2, 2, 3]
     else:
         assert values(lake.spark.table("of_a_stream")) == [2]
+
+
+def test_what_a_command_of_another_system_writes_is_by_listing(lake: Lake) -> None:
+    """It may lay its table over the folder that it reads, of which files that the index does not know would be lost."""
+    lake.file("a.parquet", {"x": [1, 2]})
+    lake.index(MinMax("x"))
+    lake.file("b.parquet", {"x": [3]})
+    database, rows = "jdbc:derby:memory:commands;create=true", lake.view().where("x > 1")
+    with settings_of(lake.spark, {"spark.data_skip.freshness": "snapshot"}):
+        rows.write.jdbc(database, "written", mode="overwrite")
+        assert "only queries follow it, and those of which Spark writes files" in str(lake.skipping.report())
+        explained = lake.spark.sql("EXPLAIN FORMATTED SELECT x FROM t WHERE x > 1").collect()  # which a command makes as well
+        assert "only queries follow it" not in str(explained)
+        assert "snapshot" in str(explained)
+        assert values(lake.spark.sql("SELECT x FROM t WHERE x > 1")) == [2]
+    assert values(lake.spark.read.jdbc(database, "written")) == [2, 3]
+
+
+CHECKPOINTS: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "local": lambda frame: frame.localCheckpoint(),
+    "reliable": lambda frame: frame.checkpoint(),
+}
+
+
+@pytest.mark.parametrize("how", [*CHECKPOINTS])
+def test_what_is_overwritten_by_a_checkpoint_of_it_is_read_by_listing(lake: Lake, tmp_path: Path, how: str) -> None:
+    """Files that the index did not know were lost: Spark sees no scan in the query that writes."""
+    lake.file("0.parquet", {"x": [1]})
+    known = lake.index(MinMax("x"))
+    lake.file("1.parquet", {"x": [2]})
+    lake.spark.sparkContext.setCheckpointDir(str(tmp_path / "checkpoints"))
+    lake.view()
+    with settings_of(lake.spark, SNAPSHOT):
+        assert values(lake.spark.table("t")) == [1]
+        held = CHECKPOINTS[how](lake.spark.table("t"))
+        assert any("a checkpoint may be read by queries that write" in note for s in lake.skipping.report().scans for note in s.notes)
+        held.write.mode("overwrite").format("parquet").save(known.root)
+    assert values(lake.spark.read.parquet(known.root)) == [1, 2]
+
+
+def test_a_query_that_writes_where_it_reads_by_a_link(lake: Lake) -> None:
+    """It lost the files that the index does not know."""
+    lake.file("p=1/a.parquet", {"x": [1]})
+    lake.index(MinMax("x"))
+    lake.file("p=1/b.parquet", {"x": [2]})
+    link = lake.folder.parent / "link"
+    link.symlink_to(lake.folder)
+    with settings_of(lake.spark, SNAPSHOT | {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
+        frame = lake.spark.read.parquet(str(link)).where("x > 0")
+        assert xs(frame.select("x")) == [1]
+        frame = lake.spark.read.parquet(str(link)).where("x > 0")
+        frame.write.mode("overwrite").partitionBy("p").parquet(str(lake.folder))
+    with lake.skipping.disabled():
+        assert xs(lake.spark.read.parquet(str(lake.folder)).select("x")) == [1, 2]

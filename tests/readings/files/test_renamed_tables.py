@@ -1,76 +1,92 @@
-"""The fifty-third reading: parts of one folder, a folder that is a table's no longer, and what a killed writer left of an index at rest."""
+"""Tables that are renamed, moved, or give their name or folder to others, and by whom their indexes are refreshed."""
 
 from __future__ import annotations
 
 import os
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from data_skip import DataSkipError, MinMax
-from tests.readings.store.test_put_back import passing, xs
-from tests.support import Lake, settings_of
-
-FRESHNESS = "spark.data_skip.freshness"
-
-
-def test_who_reads_folders_that_are_no_partitions_has_an_age_of_his_own(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was refreshed by who does not read them was taken for all of it."""
-    passes = passing(monkeypatch)
-    lake.file("a.parquet", {"x": [1]})
-    lake.file("sub/b.parquet", {"x": [2]})
-    deep = lake.table(format="parquet", options={"recursiveFileLookup": "true"})
-    deep.create_index(MinMax("x"))
-    flat, whole = lake.table(format="parquet").read("bounded(5)"), deep.read("bounded(5)")
-    assert (xs(flat), xs(whole)) == ([1], [1, 2])
-    lake.file("sub/c.parquet", {"x": [3]})
-    for _ in range(2):
-        passes()
-        assert (xs(flat.select("x")), xs(whole.select("x"))) == ([1], [1, 2, 3])
+from data_skip.building.index_report import IndexReport
+from data_skip.planning import bounded
+from tests.readings.files.support import passing
+from tests.readings.support import xs
+from tests.support import Lake, rows_of
 
 
 @pytest.fixture
-def parted(lake: Lake) -> Any:
-    lake.file("p=1/a.parquet", {"x": [1]})
-    lake.file("p=2/b.parquet", {"x": [2]})
-    for name, parts in {"all_parts": (1, 2), "one_part": (2,)}.items():
-        lake.spark.sql(f"CREATE TABLE {name} (x BIGINT, p INT) USING parquet PARTITIONED BY (p) LOCATION '{lake.folder}'")
-        for part in parts:
-            lake.spark.sql(f"ALTER TABLE {name} ADD PARTITION (p={part})")
-    lake.index(MinMax("x"))
-    yield lake
-    for name in ("all_parts", "one_part"):
-        lake.spark.sql(f"DROP TABLE {name}")
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    return passing(monkeypatch)
 
 
-@pytest.mark.parametrize("other", ["parquet.`{folder}`", "one_part"])
-def test_parts_of_a_folder_in_one_query(parted: Lake, monkeypatch: pytest.MonkeyPatch, other: str) -> None:
-    """The version that the first was given was also given to the second, which had not been refreshed for it."""
-    passes = passing(monkeypatch)
-    sql = f"SELECT x FROM all_parts UNION ALL SELECT x FROM {other.format(folder=parted.folder)}"
-    with settings_of(parted.spark, {FRESHNESS: "bounded(5)"}):
-        assert parted.spark.sql(sql).count() == (4 if "folder" in other else 3)
-        for i in range(3):
-            parted.file(f"p=2/{i}.parquet", {"x": [10 + i]})
-            passes()
-            with parted.skipping.disabled():
-                expected = xs(parted.spark.sql(sql))
-            assert xs(parted.spark.sql(sql)) == expected and expected.count(10 + i) == 2
-
-
-def test_what_a_killed_writer_left_of_an_index_at_rest(lake: Lake) -> None:
-    """How long nobody has written was taken for how far clocks are apart: it was told, and never deleted."""
+@pytest.fixture
+def in_catalog(lake: Lake) -> Any:
+    """A table of the catalog is renamed, and another one is given its name."""
     lake.file("a.parquet", {"x": [1]})
-    table = lake.index(MinMax("x"))
-    folder = Path(lake.folder, ".data_skip/_/_/_")
-    left = folder / "part-00000-killed.snappy.parquet#1"
-    left.write_bytes(b"PAR1")
-    for path in folder.rglob("*"):
-        os.utime(path, (time.time() - 10 * 86_400,) * 2)
-    assert table.vacuum(1, dry_run=True) == [left.name] == table.vacuum(1)
-    assert not left.exists()
+    lake.index(MinMax("x"))
+    spark = lake.spark
+    spark.sql(f"CREATE TABLE was_first (x BIGINT) USING parquet LOCATION '{lake.folder}'")
+    yield lambda: spark.sql("ALTER TABLE was_first RENAME TO was_renamed")
+    for name in ("was_first", "was_renamed"):
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+
+
+def test_another_table_of_the_name(lake: Lake, in_catalog: Callable[[], None], clock: Callable[[], None], tmp_path: Path) -> None:
+    """It was refreshed in place of the one that is read, which stayed as it was."""
+    assert xs(lake.skipping.table("was_first").read("bounded(5)")) == [1]
+    in_catalog()
+    lake.spark.range(100, 101).toDF("x").write.parquet(f"{tmp_path}/new")
+    lake.skipping.table(f"{tmp_path}/new").create_index(MinMax("x"))
+    lake.spark.sql(f"CREATE TABLE was_first (x BIGINT) USING parquet LOCATION '{tmp_path}/new'")
+    lake.file("b.parquet", {"x": [2]})
+    clock()
+    assert xs(lake.skipping.table("was_renamed").read("bounded(5)")) == [1, 2]
+    lake.file("c.parquet", {"x": [3]})
+    clock()
+    assert xs(lake.table().read("bounded(5)")) == [1, 2, 3]
+
+
+def test_a_table_that_was_renamed(lake: Lake, in_catalog: Callable[[], None], clock: Callable[[], None]) -> None:
+    """Those who read it by its path, or by its name of now, could not refresh it."""
+    assert xs(lake.skipping.table("was_first").read("bounded(5)")) == [1]
+    frame = lake.table().read("bounded(5)")
+    in_catalog()
+    lake.file("b.parquet", {"x": [2]})
+    clock()
+    assert xs(frame.select("x")) == [1, 2]
+    lake.file("c.parquet", {"x": [3]})
+    clock()
+    assert xs(lake.skipping.table("was_renamed").read("bounded(5)")) == [1, 2, 3]
+
+
+def test_by_whom_an_index_is_refreshed(clock: Callable[[], None]) -> None:
+    """By who did so last, where that fails by the others, and where all fail the query is told why."""
+    index, asked, gone = bounded.Bounded(5), [], {"first"}
+
+    def by(name: str) -> Callable[[], IndexReport]:
+        def refresh() -> IndexReport:
+            asked.append(name)
+            if name in gone:
+                raise DataSkipError(f"{name} is gone")
+            return IndexReport(name, ["MinMax(x)"])
+
+        return refresh
+
+    for name in ("first", "second", "second"):
+        index.refreshed_by(name, by(name))
+    for _ in range(2):
+        clock()
+        index.bring_up_to_date()
+    assert asked == ["first", "second", "second"]
+    gone.add("second")
+    clock()
+    with pytest.raises(DataSkipError, match=r"cannot be refreshed: first is gone"):
+        index.bring_up_to_date()
 
 
 @pytest.mark.parametrize("name", ["v1", "a b", "100%", "ü+1"])
@@ -126,64 +142,38 @@ def test_a_bounded_frame_of_a_table_that_was_renamed(lake: Lake, monkeypatch: py
         lake.spark.sql("DROP TABLE IF EXISTS named_anew")
 
 
-@pytest.mark.parametrize("broken", [1, 12])
-def test_files_that_cannot_be_read_keep_no_refresh_from_what_else_is_new(lake: Lake, monkeypatch: pytest.MonkeyPatch, broken: int) -> None:
-    """A killed writer left it, and nobody reads it: each refresh failed, and what is read by the files of the index with it."""
-    passes = passing(monkeypatch)
-    for i in (1, 2):
-        lake.file(f"p=1/{i}.parquet", {"x": [i]})
-    table = lake.index(MinMax("x"))
-    snapshot, bounded = (table.read(contract).where("p = 1").select("x") for contract in ("snapshot", "bounded(5)"))
-    (lake.folder / "p=9").mkdir()
-    for i in range(broken):
-        lake.bytes(f"p=9/half{i}.parquet", b"PAR1half")
-    for report in (table.refresh(), table.refresh()):
-        assert (report.files_collected, report.files_unreadable) == (0, broken)
-    (lake.folder / "p=1/1.parquet").unlink()
-    lake.file("p=1/3.parquet", {"x": [3]})
-    table.refresh()
-    assert xs(snapshot) == [2, 3]
-    lake.file("p=1/4.parquet", {"x": [4]})
-    passes()
-    assert xs(bounded) == [2, 3, 4]
-    for path in (lake.folder / "p=1").iterdir():
-        path.unlink()
-    lake.file("p=1/5.parquet", {"x": [5]})
-    assert table.refresh().files_collected == 1
-    refreshed = table.ensure_index(MinMax("x")).refreshed
-    assert refreshed is not None and refreshed.files_unreadable == broken
+def test_a_table_that_was_moved_is_another_place(lake: Lake) -> None:
+    """The files of the new location must not get records in the index of the old one."""
+    places = [lake.folder / "here", lake.folder / "there"]
+    for place, x in zip(places, (1, 2), strict=True):
+        place.mkdir()
+        pq.write_table(pa.table({"x": [x]}), place / "file")
+        os.utime(place / "file", (1_700_000_000.123,) * 2)
+    spark = lake.spark
+    spark.sql(f"CREATE TABLE again_moved (x BIGINT) USING parquet LOCATION '{places[0]}'")
+    try:
+        table = lake.skipping.table("again_moved")
+        spark.sql(f"ALTER TABLE again_moved SET LOCATION '{places[1]}'")
+        with pytest.raises(DataSkipError, match="no longer at"):
+            table.create_index(MinMax("x"))
+        lake.skipping.table("again_moved").create_index(MinMax("x"))
+        assert rows_of(spark.table("again_moved").where("x = 1")) == {}
+        assert rows_of(spark.read.parquet(str(places[0])).where("x = 1")) == {"Row(x=1)": 1}
+    finally:
+        spark.sql("DROP TABLE again_moved")
 
 
-def test_a_compaction_of_an_index_without_indexes_is_told_as_one(lake: Lake) -> None:
+def test_a_table_that_was_moved(lake: Lake) -> None:
+    """Commands worked at the old place, without a word."""
     lake.file("a.parquet", {"x": [1]})
-    table = lake.index(MinMax("x"))
-    table.drop_index(MinMax("x"))
-    table.compact()
-    assert [step.action for step in table.history()][2:] == ["dropped", "compacted"]
-
-
-def test_files_that_stand_for_themselves_beside_others_of_a_partition(parted: Lake) -> None:
-    """Spark reads a file whose name begins with `_` where that has a `=`: it hid all others of its folder, or they hid it."""
-    for name in ("_c=1", "_c=2", "_c"):
-        parted.file(f"p=2/{name}.parquet", {"x": [int(name[-1]) + 2 if "=" in name else 9]})
-    table = parted.skipping.table("all_parts")
-    table.refresh()
-    assert xs(table.read("listing")) == xs(table.read("snapshot")) == xs(table.read("bounded(5)")) == [1, 2, 3, 4]
-
-
-@pytest.mark.parametrize("folders", [("_v2/p=1", ".v3/p=2"), ("p=1._COPYING_", "v._COPYING_/p=2")])
-def test_partitions_in_folders_that_spark_does_not_list(parted: Lake, folders: tuple[str, str]) -> None:
-    """A refresh of the folder took their files for gone, and who reads the folder by the files of the index was given them."""
-    parted.file(f"{folders[0]}/c.parquet", {"x": [3]})
-    hidden = parted.file(f"{folders[1]}/d.parquet", {"x": [4]})
-    for part, folder in enumerate(folders, 1):
-        parted.spark.sql(f"ALTER TABLE all_parts PARTITION (p={part}) SET LOCATION '{parted.folder}/{folder}'")
-    by_name, by_path = parted.skipping.table("all_parts"), parted.table()
-    by_name.refresh()
-    for _ in range(2):
-        assert xs(by_name.read("snapshot").select("x")) == [3, 4]
-        assert xs(by_path.read("snapshot").select("x")) == [1, 2]
-        by_path.refresh()
-    hidden.unlink()
-    by_path.refresh()
-    assert xs(by_name.read("snapshot").select("x")) == [3]
+    lake.index(MinMax("x"))
+    lake.spark.sql(f"CREATE TABLE was_moved (x BIGINT) USING parquet LOCATION '{lake.folder}'")
+    try:
+        table = lake.skipping.table("was_moved")
+        table.history()
+        lake.spark.sql(f"ALTER TABLE was_moved SET LOCATION '{lake.folder.parent / 'elsewhere'}'")
+        for command in (table.compact, table.vacuum, table.history):
+            with pytest.raises(DataSkipError, match="ask for it again"):
+                command()
+    finally:
+        lake.spark.sql("DROP TABLE was_moved")

@@ -1,4 +1,4 @@
-"""What readers of Python functions found: what they raise, what others of a batch change, questions for nothing."""
+"""Python functions that are asked of values, or not: what they raise, what others of a batch change, questions for nothing."""
 
 from __future__ import annotations
 
@@ -157,3 +157,17 @@ def test_a_null_of_the_small_side_of_a_join(lake: Lake, tmp_path: Path, kind: st
     with settings_of(lake.spark, {"spark.data_skip.join.leastBytes": "0"}):
         lake.query("SELECT k, s, length(pad) FROM t JOIN reading_small ON same_text(k, s)")
     lake.spark.catalog.dropTempView("reading_small")
+
+
+def test_a_function_that_is_not_asked_keeps_every_file(lake: Lake) -> None:
+    for city in ("Oslo", "Rome"):
+        lake.file(city, {"city": [city]})
+    lake.index(ValueList("city"))
+    lake.spark.udf.register("same", F.udf(lambda text: text, "string", useArrow=False))
+    before = lake.spark.conf.get("spark.data_skip.python.maxSeconds")
+    lake.spark.conf.set("spark.data_skip.python.maxSeconds", "0")
+    try:
+        lake.check("same(city) = 'Oslo'", read=["Oslo", "Rome"])
+    finally:
+        lake.spark.conf.set("spark.data_skip.python.maxSeconds", before)
+    lake.check("same(city) = 'Oslo'", read=["Oslo"])

@@ -1,14 +1,21 @@
-"""What readers found: Spark runs the Python functions of one operator in the environment of the first, with what was shipped before any."""
+"""The Python of workers is another one than the driver's, and all functions of one operator run in the environment of the first."""
 
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyspark.sql.functions as F
 import pytest
+from pyspark import SparkFiles
+from pyspark.sql import SparkSession
 
+import data_skip
 from data_skip import DataSkipError, MinMax, ValueList, versioned
+from data_skip.spark import workers
 from geo_skip import GeoBox
 from tests.support import Lake
 
@@ -119,3 +126,83 @@ def test_functions_of_two_archives_in_one_operator(lake: Lake, two_archives: Non
     assert any("different environments, or archives" in note for note in report.notes)
     with pytest.raises(DataSkipError, match="is by Python functions with different environments, or archives"):
         lake.table().create_index(ValueList("earlier(s) || later(s)"))
+
+
+def python(folder: Path) -> Path:
+    """A script that starts this Python."""
+    script = folder / "python"
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+def test_what_is_sent_is_found_before_all_else(lake: Lake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also where a Python of workers is asked whether it has data_skip, which may be what is sent."""
+    context, asked = lake.spark.sparkContext, []
+    monkeypatch.setattr(context, "_python_includes", ["first.zip", "second.zip"])
+    monkeypatch.setattr(context, "pythonExec", str(python(tmp_path)))
+    run = workers.subprocess.run
+    monkeypatch.setattr(workers.subprocess, "run", lambda *given, **named: asked.append(named["env"]) or run(*given, **named))
+    assert workers.python_without_data_skip(lake.spark) is None
+    files = SparkFiles.getRootDirectory()
+    sent = [f"{files}/second.zip", f"{files}/first.zip", files]
+    assert asked[0]["PYTHONPATH"].split(os.pathsep)[:3] == sent
+
+
+def test_where_a_python_of_workers_looks_for_data_skip(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folder of the JVM, not in that of the driver."""
+    context, asked = lake.spark.sparkContext, []
+    folder = os.getcwd()
+    monkeypatch.chdir(tmp_path)
+    run = workers.subprocess.run
+    monkeypatch.setattr(workers.subprocess, "run", lambda *given, **named: asked.append(named["cwd"]) or run(*given, **named))
+    monkeypatch.setattr(context, "pythonExec", str(python(tmp_path)))
+    workers.python_without_data_skip(lake.spark)
+    assert asked == [folder]
+
+
+def test_workers_hash_strings_otherwise(lake: Lake) -> None:
+    """They run with PYTHONHASHSEED=0."""
+    for i in range(6):
+        lake.file(f"{i}", {"city": [f"city {i}"]})
+    lake.index(ValueList("city"))
+    lake.spark.udf.register("hashed", F.udf(lambda text: hash(text) % 4, "int", useArrow=False))
+    read = lake.reads(*(f"hashed(city) = {i}" for i in range(4)))
+    assert sum(map(len, read)) == 6, "each city has one hash"
+
+
+def test_workers_have_another_environment(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATA_SKIP_READING", "driver")
+    for city in ("Oslo", "Rome"):
+        lake.file(city, {"city": [city]})
+    lake.index(MinMax("city"))
+    lake.spark.udf.register(
+        "whereabouts", F.udf(lambda text: os.environ.get("DATA_SKIP_READING", "worker") + text, "string", useArrow=False)
+    )
+    assert lake.reads("whereabouts(city) = 'workerRome'", "whereabouts(city) = 'driverRome'") == [{"Rome"}, set()]
+
+
+def test_workers_that_are_sent_the_package(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By `spark.executorEnv.PYTHONPATH` or `addPyFile`: they lack nothing, and were said to."""
+    bare = tmp_path / "python3"
+    bare.write_text(f'#!/bin/sh\nexec {sys._base_executable} -S "$@"\n')  # type: ignore[attr-defined]
+    bare.chmod(0o755)
+    context, where = spark.sparkContext, str(Path(data_skip.__file__).parents[1])
+    monkeypatch.setattr(context, "pythonExec", str(bare))
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def said() -> list[str]:
+        session = spark.newSession()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            data_skip.enable(session)
+        data_skip.disable(session)
+        return [str(warning.message) for warning in caught if "lacks data_skip" in str(warning.message)]
+
+    assert len(said()) == 1
+    with monkeypatch.context() as sent:
+        sent.setitem(context.environment, "PYTHONPATH", where)
+        assert said() == []
+    monkeypatch.setattr(context, "_python_includes", [os.path.relpath(where, SparkFiles.getRootDirectory())])
+    assert said() == []

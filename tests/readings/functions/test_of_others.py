@@ -1,104 +1,92 @@
-"""Beside the tree of a query: the rules of time zones, the code of functions, and which rows a function is given."""
+"""Functions that are none of Spark's own: called as one of Spark's, with code of the same name in another jar, or beside a sub-query."""
 
 from __future__ import annotations
 
 import zipfile
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
 from pyspark.sql import SparkSession
 
 import data_skip
 from data_skip import MinMax, ValueList
-from data_skip.spark.bridge import Scan
 from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
-from data_skip.store.settings import ZONE_RULES
 from tests.geo_skip.conftest import with_sedona
-from tests.support import Lake, aged, compared, settings_of
+from tests.hive_functions import hive_function
+from tests.support import Lake
 
-__all__ = ["with_sedona"]
-MEXICO = {"spark.sql.session.timeZone": "America/Mexico_City"}
-
-
-@pytest.fixture
-def moments(lake: Lake) -> Lake:
-    """A file with a moment, its date, and both as text."""
-    moment = datetime(2030, 7, 1, 12, tzinfo=timezone.utc)
-    lake.file("a", {"ts": pa.array([moment], pa.timestamp("us", "UTC")), "d": [moment.date()], "s": ["2030-07-01 12:00"]})
-    return lake
+__all__ = ["with_sedona"]  # fixtures
 
 
-def with_later_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on Java has later rules of time zones, as an update of the same version brings."""
-    found = Scan.settings.func
-
-    def settings(scan: Scan) -> list[dict[str, str]]:
-        return [{**session, ZONE_RULES: "9999z"} for session in found(scan)]
-
-    monkeypatch.setattr(Scan, "settings", property(settings))
-
-
-def test_rules_of_time_zones_change(moments: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mexico has had no summer time since 2022: a Java of the same version that did not know yet told other hours of the years after."""
-    texts = "to_timestamp(s, 'yyyy-MM-dd HH:mm')", "unix_timestamp(s, 'yyyy-MM-dd HH:mm')"
-    with settings_of(moments.spark, MEXICO):
-        moments.index(ValueList("hour(ts)"), ValueList("cast(ts AS date)"), *map(MinMax, texts))
-        wheres = ("hour(ts) = 30", "cast(ts AS date) = '2000-01-01'", f"{texts[0]} = timestamp'2000-01-01'", f"{texts[1]} = 7")
-        assert moments.reads(*wheres) == [set()] * len(wheres)
-        with_later_rules(monkeypatch)
-        assert moments.reads(*wheres) == [{"a"}] * len(wheres)
-
-
-def test_zones_that_a_function_names(moments: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = "from_utc_timestamp(ts, 'America/Mexico_City')", "to_utc_timestamp(ts, 'America/Mexico_City')"
-    moments.index(*map(MinMax, calls))
-    wheres = [f"{call} < timestamp'2000-01-01'" for call in calls]
-    assert moments.reads(*wheres) == [set()] * len(wheres)
-    with_later_rules(monkeypatch)
-    assert moments.reads(*wheres) == [{"a"}] * len(wheres)
-
-
-def test_moments_that_a_reader_takes_to_another_zone(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """INT96 of Impala and Arrow, once a setting has Spark take them for local times."""
-    at = pa.table({"ts": pa.array([datetime(2030, 7, 1, 12)], pa.timestamp("us"))})
-    pq.write_table(at, lake.folder / "a", use_deprecated_int96_timestamps=True)
-    aged(lake.folder / "a")
-    with settings_of(lake.spark, {**MEXICO, "spark.sql.parquet.int96TimestampConversion": "true"}):
-        lake.index(MinMax("ts"))
-        assert lake.reads("ts > timestamp'2030-07-02'") == [set()]
-        with_later_rules(monkeypatch)
-        assert lake.reads("ts > timestamp'2030-07-02'") == [{"a"}]
-
-
-def test_moments_dates_and_utc_have_no_rules(moments: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    moments.index(MinMax("ts"), ValueList("hour(ts)"), ValueList("year(d)"), ValueList("upper(s)"))
-    with_later_rules(monkeypatch)
-    wheres = ("ts < timestamp'2000-01-01'", "hour(ts) = 30", "year(d) = 2000", "upper(s) = 'X'")
-    assert moments.reads(*wheres) == [set()] * len(wheres)
-
-
-def test_functions_that_are_given_all_rows(with_sedona: SparkSession, tmp_path: Path) -> None:
-    """Sedona makes operators of them, by a rule of the optimizer: it runs after ours where it was installed later."""
-    from sedona.spark import SedonaContext
-
-    spark = with_sedona.newSession()
-    skipping = data_skip.enable(spark)
-    SedonaContext.create(spark)
-    lake = Lake(spark, skipping, tmp_path / "table")
-    for i in range(3):
-        lake.spark_file(str(i), spark.sql(f"SELECT id, ST_Point(id * 0.9D, 0D) AS g FROM range({2 * i}, {2 * i + 2})"))
-    lake.index(MinMax("id"))
+def test_a_function_of_a_column_and_a_sub_query(lake: Lake, tmp_path: Path) -> None:
+    """Each query told of an error of a filter, with a stack trace in its report: `ScalarSubquery; no valid constructor`."""
+    for i in range(4):
+        lake.file(f"{i}", {"k": [i, i + 10]})
+    lake.index(MinMax("k"), ValueList("k"))
     lake.view()
-    assert compared(spark, skipping, [f"SELECT id FROM t WHERE id IN (2, 3) AND {more}" for more in ("ST_X(g) > 1", "rand() < 2")]) == 4
-    for of_all in ("ST_DBSCAN(g, 1D, 3, false).isCore", "ST_LocalOutlierFactor(g, 3, false) < 1.2"):  # which take their time
-        assert not skipping.jvm.scans(spark.sql(f"SELECT id FROM t WHERE id IN (2, 3) AND {of_all}"))
-    spark.catalog.dropTempView("t")
-    data_skip.disable(spark)
+    side = Lake(lake.spark, lake.skipping, tmp_path / "side")
+    side.file("0", {"n": [2]})
+    side.view("side")
+    try:
+        with hive_function(lake.spark, "hive_greatest", "HiveGenericUDF", "GenericUDFGreatest"):
+            lake.query("SELECT k FROM t WHERE hive_greatest(k, 12) = 13", read=["3"])
+            lake.query("SELECT k FROM t WHERE hive_greatest(k, (SELECT max(n) FROM side)) = 13")  # whose report tells of no error
+            lake.query("SELECT k FROM t WHERE k = 1 AND hive_greatest((SELECT max(n) FROM side), k) = 2", read=["1"])
+    finally:
+        lake.spark.catalog.dropTempView("side")
+
+
+# Days modulo 7, which are not monotone, as years are. Builder makes the expression of a call.
+YEAR = """
+package others;
+
+import org.apache.spark.sql.catalyst.expressions.*;
+import org.apache.spark.sql.catalyst.expressions.codegen.*;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.types.*;
+
+public class Year extends UnaryExpression {
+  private final Expression child;
+  public Year(Expression child) { this.child = child; }
+  public Expression child() { return child; }
+  public DataType dataType() { return DataTypes.IntegerType; }
+  public Object nullSafeEval(Object days) { return new Integer(((Number) days).intValue() % 7); }
+  public ExprCode doGenCode(CodegenContext context, ExprCode code) { throw new UnsupportedOperationException(); }
+  public Expression withNewChildInternal(Expression other) { return new Year(other); }
+  public TreeNode withNewChildInternal(TreeNode other) { return new Year((Expression) other); }
+  public int productArity() { return 1; }
+  public Object productElement(int i) { return child; }
+  public boolean canEqual(Object other) { return other instanceof Year; }
+  public boolean equals(Object other) { return other instanceof Year && ((Year) other).child.equals(child); }
+  public int hashCode() { return child.hashCode() + 1; }
+}
+
+class Builder extends scala.runtime.AbstractFunction1 {
+  public Object apply(Object arguments) { return new Year((Expression) ((scala.collection.Seq) arguments).head()); }
+}
+"""
+
+
+def test_a_class_that_is_called_as_one_of_sparks(lake: Lake) -> None:
+    """Rows were lost: it was taken for monotone."""
+    jvm = lake.spark._jvm
+    assert jvm is not None
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    compiler.cook(YEAR.replace("class Builder", "public class Builder"))
+    none = lake.spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 0)  # type: ignore[union-attr]
+    builder = compiler.getClassLoader().loadClass("others.Builder").getConstructors()[0].newInstance(none)
+    state = lake.spark._jsparkSession.sessionState()
+    state.functionRegistry().createOrReplaceTempFunction("others_year", builder, "scala_udf")
+    try:
+        lake.file("a", {"day": pa.array([20000, 20003, 20007], pa.date32())})
+        frame = lake.view()
+        names = [lake.skipping.jvm.expression(frame.selectExpr(f"{name}(day)")) or {} for name in ("others_year", "year")]
+        assert [tree["name"] for tree in names] == ["others.Year", "Year"]
+    finally:
+        state.catalog().dropTempFunction("others_year", True)
 
 
 def class_in_a_jar(spark: SparkSession, path: Path, **more: str) -> Any:

@@ -1,18 +1,21 @@
-"""Logs as servers write them."""
+"""Logs as servers write them, and the agents in them."""
 
 from __future__ import annotations
 
 import tracemalloc
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 import log_skip
+from log_skip import Formatted
+from log_skip.extractors import Distinct, Extractor
 from log_skip.ngram import ngrams
 from log_skip.user_agents import get_agent_name, is_bot
-from tests.support import aged
+from tests.support import Lake, aged
 
 LINE = '1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 23 "http://r" "Agent"'
 LINES = {
@@ -52,3 +55,37 @@ def test_long_user_agents_are_what_the_library_says() -> None:
     agent = "Mozilla/5.0 (X11; Linux x86_64; rv:32.0) Gecko/20100101 Firefox/32.0 "
     assert get_agent_name(agent + "x" * 9000) == "Firefox"
     assert not is_bot(agent + "x" * 9000)
+
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"
+HIDDEN = "Mozilla/5.0\0" + FIREFOX
+
+
+def test_pandas_ends_a_string_at_a_zero_byte() -> None:
+    """To its tables 'a' and 'a\\0b' are one string: what the first of a batch gave, the others gave too."""
+    cut = HIDDEN.split("\0")[0]
+    assert list(Distinct(len)(pd.Series([cut, HIDDEN, f"{cut}\0"]))) == [len(cut), len(HIDDEN), len(cut) + 1]
+
+
+def test_a_zero_byte_does_not_end_a_user_agent(lake: Lake, spark: SparkSession) -> None:
+    """The batches of a query are others than those that were indexed."""
+    log_skip.register(spark)
+    lake.file("a.parquet", {"agent": [HIDDEN.split("\0")[0], HIDDEN], "x": [1, 2]})
+    lake.file("b.parquet", {"agent": ["curl/7.1"], "x": [2]})
+    lake.index(Formatted("agent", "get_agent_name"))
+    lake.check("x = 2 AND get_agent_name(agent) = 'Firefox'", read=["a.parquet"])
+
+
+def test_a_log_is_read_again_without_registering_again(spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    registered: list[str] = []
+    monkeypatch.setattr(Extractor, "register", lambda self, spark: registered.append(self.name))
+    session = spark.newSession()
+    with pytest.raises(Exception, match="access_log_"):  # nothing was registered
+        log_skip.read_access_log(session, str(lake.folder))
+    assert "access_log_ip" in registered
+    registered.clear()
+    with pytest.raises(Exception, match="access_log_"):
+        log_skip.read_access_log(session, str(lake.folder))
+    assert not registered
+    log_skip.register(session)
+    assert "access_log_ip" in registered

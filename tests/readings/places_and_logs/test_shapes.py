@@ -1,8 +1,9 @@
-"""What a reading of geo_skip found: rows that skipping lost."""
+"""Shapes and coordinates as Sedona, GeoParquet and WKB have them: boxes of other files, collapsed geometry, poles, bytes in two forms."""
 
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ from geo_skip import GeoBox, S2Covering
 from tests.geo_skip.conftest import with_sedona
 from tests.support import Lake, aged
 
-__all__ = ["with_sedona"]
+__all__ = ["with_sedona"]  # fixtures
 INSIDE = "ST_GeomFromWKT('POLYGON((0 0, 20 0, 20 19, 0 20, 0 0))')"
 NOT_INSIDE = (
     "NOT ST_Within({g}, {r})",
@@ -176,3 +177,46 @@ def test_floats_compare_as_doubles(sedona: Lake) -> None:
         "ST_Intersects(ST_Point(lng, lat), ST_Point(CAST(0.1F AS DOUBLE), 0.1F))",
     ]
     assert sedona.reads(*wheres) == [{"tenth"}, {"tenth"}, {"tenth"}]
+
+
+BOTH = [GeoBox("g"), S2Covering("g")]
+
+
+@pytest.mark.parametrize("index", BOTH, ids=lambda index: index.kind)
+def test_an_edge_whose_squared_length_is_nothing_is_anywhere(sedona: Lake, index: Index) -> None:
+    """JTS divides by that square: the distance is the largest of all numbers, or none."""
+    wkb(sedona, {"short": "LINESTRING(1e-170 0, 0 1e-170)", "point": "POINT(0 0)", "far": "POINT(50 50)"})
+    sedona.index(index)
+    g = "ST_GeomFromWKB(g)"
+    cases = {
+        f"ST_Distance({g}, ST_Point(5.0, 5.0)) > 100": {"short"},
+        f"ST_Distance({g}, ST_Point(5.0, 5.0)) < 9": {"short", "point"},
+        f"ST_Distance({g}, ST_GeomFromWKT('LINESTRING(1e-170 0, 0 1e-170)')) > 100": {"short", "point", "far"},
+        f"ST_Intersects({g}, ST_Point(50.0, 50.0))": {"short", "far"},
+    }
+    assert dict(zip(cases, sedona.reads(*cases), strict=True)) == cases
+
+
+@pytest.mark.parametrize("index", BOTH, ids=lambda index: index.kind)
+def test_wkb_of_an_unknown_byte_order_is_big_endian(sedona: Lake, index: Index) -> None:
+    """So JTS has it; some of such bytes could be taken for what Sedona writes, with other coordinates."""
+    for name, order in {"sedona's": 0x12, "sedona's too": 0x22, "big": 0}.items():
+        line = bytes([order]) + struct.pack(">II4d", 2, 2, 1.0, 2.0, 3.0, 4.0)
+        sedona.file(name, {"g": [line]})
+    wkb(sedona, {"far": "POINT(50 50)"})
+    table = sedona.table()
+    assert table.create_index(index)
+    (read,) = sedona.reads("ST_Intersects(ST_GeomFromWKB(g), ST_Point(1.0, 2.0))")
+    assert read == {"sedona's", "sedona's too", "big"}
+
+
+@pytest.mark.parametrize("index", [GeoBox("g"), S2Covering("g")], ids=lambda index: index.kind)
+def test_the_form_of_a_point_is_wkb_of_one_near_0_0(sedona: Lake, index: Index) -> None:
+    """18 (a point without Z), 0 0 0 (its SRID), 1 0 0 0 (point): JTS takes the first for a byte order, and the next four for a point."""
+    geometry_serde = pytest.importorskip("sedona.spark.utils.geometry_serde")
+    shapely = pytest.importorskip("shapely")
+    sedona.file("serialized", {"g": [bytes(geometry_serde.serialize(shapely.Point(50, 50)))]})
+    sedona.file("wkb", {"g": [shapely.to_wkb(shapely.Point(50, 50))]})
+    sedona.index(index)
+    sedona.check("ST_Intersects(ST_GeomFromWKB(g), ST_GeomFromWKT('POLYGON((-1 -1, 1 -1, 1 1, -1 1, -1 -1))'))", {"serialized"})
+    sedona.check("ST_Intersects(ST_GeomFromWKB(g), ST_Point(50.0, 50.0))", {"serialized", "wkb"})

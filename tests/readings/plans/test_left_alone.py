@@ -1,12 +1,14 @@
-"""A table without an index: Spark's plan is what it is without data-skip (TRAPS N13; more of it is to come)."""
+"""Without an index, or where nothing is to be skipped, Spark's plan is what it is without data-skip (TRAPS N13; more is to come)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from data_skip import MinMax, Skipping
+from data_skip.planning import callback
 from tests.support import Lake
 
 QUERIES = (
@@ -54,3 +56,16 @@ def test_its_report_is_made_when_it_is_looked_at(lake: Lake) -> None:
     assert (scan.files_total, scan.files_read) == (2, 2) and "no index" in str(scan)
     lake.index(MinMax("x"))
     lake.query("SELECT * FROM t WHERE x = 2", {"b"})
+
+
+def test_what_was_planned_before_skipping_was_off(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(3):
+        lake.file(f"{i}.parquet", {"x": [i]})
+    lake.index(MinMax("x"))
+    planned = lake.view().where("x = 1")
+    planned._jdf.queryExecution().optimizedPlan()
+    asked: list[str] = []
+    monkeypatch.setattr(callback.Callback, "apply", lambda self, question, java: asked.append(question))
+    with lake.skipping.disabled():
+        assert planned.collect() == [(1,)]
+    assert asked == []

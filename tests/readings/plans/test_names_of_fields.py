@@ -1,4 +1,4 @@
-"""Fields of structs are found by their places: below a union they may have other names than above, and several may have one name."""
+"""Fields of structs are found by their places: below a union they may have other names, several the same, or one that is no SQL."""
 
 from __future__ import annotations
 
@@ -111,3 +111,40 @@ def test_types_whose_names_read_as_several(lake: Lake) -> None:
     lake.view()
     lake.query(f"""SELECT * FROM t WHERE {text.format("`a:bigint,b`", "c")} = '{{"c":2}}'""")
     lake.query(f"""SELECT * FROM t WHERE {text.format("a", "`b:bigint,c`")} = '{{"a":2}}'""", {"2.parquet"})
+
+
+ODD = ("x y", "a`b", "``", "l\nf", "k:int,l")
+
+
+def _odd(i: int, *but: str) -> dict[str, pa.Array]:
+    names = [name for name in ODD if name not in but]
+    struct = pa.struct([(name, pa.int64()) for name in names])
+    value = dict.fromkeys(names, i)
+    columns = {"s": pa.array([value], struct), "r": pa.array([[value]], pa.list_(struct))}
+    return {**columns, "m": pa.array([[("k", value)]], pa.map_(pa.string(), struct)), "a``b": pa.array([[{"x": i}]])}
+
+
+def test_fields_whose_names_are_no_sql(lake: Lake) -> None:
+    """The text of a type has them as they are: Spark cannot read it again, and no index of the table was made."""
+    for i in range(4):
+        lake.file(f"{i}.parquet", _odd(i))
+    lake.file("lacks.parquet", _odd(5, *ODD[:4]))
+    schema = lake.spark.read.parquet(str(lake.folder / "0.parquet")).schema
+    served = ("get_json_object(to_json(s), '$.k:int,l')", "`a````b`[0].x")
+    lake.index(*map(ValueList, [*served, "m['k'].`x y`", "r.`x y`", "size(r)", "transform(r, e -> e.`l\nf`)[0]"]), schema=schema)
+    lake.view(schema=schema)
+    for expression in served:
+        report = lake.query(f"SELECT * FROM t WHERE {expression} = 2")
+        assert report.scans[-1].files_skipped >= 3, report
+    transformed = "transform(r, e -> e.`l\nf`)[0] = 2"  # Spark 4.3 reads less of the array for the index than for `*`
+    for where in (
+        transformed,
+        "m['k'].`x y` = 2",
+        "m['k'].`x y` IS NULL",
+        "r.`x y` IS NULL",
+        "array_contains(r.`x y`, 2)",
+        "size(r) = -1",
+        "s IS NULL",
+    ):
+        for columns in ("*", "1"):
+            lake.query(f"SELECT {columns} FROM t WHERE {where}")

@@ -1,18 +1,22 @@
-"""What a sixth reading of plans found: rules of users that run after ours."""
+"""Rules of users, and of Sedona, that run after ours: they change filters, or make operators of functions that are given all rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+import data_skip
 from data_skip import MinMax, ValueList
-from tests.support import Lake
+from tests.geo_skip.conftest import with_sedona
+from tests.support import Lake, compared
 
+__all__ = ["with_sedona"]  # fixtures
 # What it makes of filters is no longer what they asked: as rules do that let users see other rows, or values that are masked.
 RULE = """
 package users;
@@ -89,3 +93,22 @@ def test_a_rule_of_the_user_that_changes_nothing(rows: Lake) -> None:
         rows.query("SELECT * FROM t WHERE x = 23", ["2.parquet"])
         report = rows.query("SELECT a.x FROM t a JOIN t b ON a.s = b.s WHERE a.x = 23 AND b.s LIKE 'z%'")
         assert sum(scan.files_skipped for scan in report.scans) > 0
+
+
+def test_functions_that_are_given_all_rows(with_sedona: SparkSession, tmp_path: Path) -> None:
+    """Sedona makes operators of them, by a rule of the optimizer: it runs after ours where it was installed later."""
+    from sedona.spark import SedonaContext
+
+    spark = with_sedona.newSession()
+    skipping = data_skip.enable(spark)
+    SedonaContext.create(spark)
+    lake = Lake(spark, skipping, tmp_path / "table")
+    for i in range(3):
+        lake.spark_file(str(i), spark.sql(f"SELECT id, ST_Point(id * 0.9D, 0D) AS g FROM range({2 * i}, {2 * i + 2})"))
+    lake.index(MinMax("id"))
+    lake.view()
+    assert compared(spark, skipping, [f"SELECT id FROM t WHERE id IN (2, 3) AND {more}" for more in ("ST_X(g) > 1", "rand() < 2")]) == 4
+    for of_all in ("ST_DBSCAN(g, 1D, 3, false).isCore", "ST_LocalOutlierFactor(g, 3, false) < 1.2"):  # which take their time
+        assert not skipping.jvm.scans(spark.sql(f"SELECT id FROM t WHERE id IN (2, 3) AND {of_all}"))
+    spark.catalog.dropTempView("t")
+    data_skip.disable(spark)

@@ -1,4 +1,4 @@
-"""What a query runs early, and what it evaluates here, is what the query itself runs and evaluates: in its own session, plan and thread."""
+"""What a query runs early, and what it evaluates here, is what it runs and evaluates itself: in its own session, plan and thread."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import expr, pandas_udf
 
 import data_skip
 from data_skip import MinMax, Skipping, ValueList
 from data_skip.files.listing import Listing
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 TEXTS = ["s0", "s1", "s2", "s3", "0.0", "-0.0"]
 SQL = "spark.sql."
@@ -26,7 +26,7 @@ SQL = "spark.sql."
 @pytest.fixture(scope="module")
 def facts(spark: SparkSession, skipping: Skipping, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """A file for each of TEXTS: s, its place k, and t, so many hours after midnight in UTC; `negative` has -0.0 twice."""
-    lake = Lake(spark, skipping, tmp_path_factory.mktemp("plans_again") / "facts")
+    lake = Lake(spark, skipping, tmp_path_factory.mktemp("session_of_the_query") / "facts")
     pad = "".join(chr(33 + i * i % 90) for i in range(9000))
     for k, text in enumerate(TEXTS):
         hours = pa.array([datetime(2024, 1, 1, k, tzinfo=timezone.utc)], pa.timestamp("us", "UTC"))
@@ -182,3 +182,35 @@ def test_settings_are_the_query_s_while_another_session_is_active(lake: Lake) ->
     finally:
         active.setActiveSession(lake.spark._jsparkSession)
         skipping.close()
+
+
+POLICY = "spark.sql.legacy.timeParserPolicy"
+GENERATOR = "spark.sql.jsonGenerator.ignoreNullFields"
+
+
+def _cached(spark: SparkSession, lake: Lake, where: str, setting: str, planned: str, filled: str) -> list[Row]:
+    """The rows of a cache that is planned by one value of a setting, and filled by another."""
+    with settings_of(spark, {setting: planned, "spark.sql.ansi.enabled": "false"}):
+        cached = spark.read.parquet(str(lake.folder)).where(where).cache()
+        with settings_of(spark, {setting: filled}):
+            rows = cached.collect()
+        cached.unpersist(blocking=True)
+    return rows
+
+
+def test_a_cache_is_filled_by_the_settings_of_its_first_query(lake: Lake) -> None:
+    lake.file("padded", {"s": ["2024-01-03"]})
+    lake.file("short", {"s": ["2024-1-3"]})
+    lake.index(ValueList("s"))
+    where = "to_timestamp(s, 'yyyy-MM-dd') = timestamp'2024-01-03'"
+    assert _cached(lake.spark, lake, where, POLICY, "CORRECTED", "CORRECTED") == [Row(s="2024-01-03")]
+    assert len(_cached(lake.spark, lake, where, POLICY, "CORRECTED", "LEGACY")) == 2
+
+
+def test_of_any_setting(lake: Lake) -> None:
+    lake.file("all", {"s": ['{"a":1,"b":2}']})
+    lake.file("some", {"s": ['{"a":1}']})
+    lake.index(ValueList("s"))
+    where = "to_json(from_json(s, 'a INT, b INT')) LIKE '%null%'"
+    assert _cached(lake.spark, lake, where, GENERATOR, "true", "true") == []
+    assert len(_cached(lake.spark, lake, where, GENERATOR, "true", "false")) == 1

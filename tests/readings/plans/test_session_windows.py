@@ -1,8 +1,7 @@
 """Sessions of rows: Spark makes one of those that overlap, so that its start and end are those of no single row.
 
 It makes them where a key of a GROUP BY is marked as one, which its optimizer does not know: of a plan that is grouped once more, as for the
-keys of a join, it may make others.
-"""
+keys of a join, it may make others."""
 
 from __future__ import annotations
 

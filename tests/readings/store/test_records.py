@@ -1,65 +1,109 @@
-"""The store, read once more: files of several file systems, and very many of them."""
+"""Which records an index has, and how they are read: of earlier versions, without some fields, of other rows than a footer says."""
 
 from __future__ import annotations
 
 import math
-import os
 import re
-import subprocess
-import sys
-import tempfile
-import time
+import shutil
 import tracemalloc
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
-from data_skip import MinMax, ValueList, upkeep
-from data_skip.building import recent
+from data_skip import DataSkipWarning, MinMax, ValueList
 from data_skip.clause import Field
+from data_skip.planning.catalog import Catalog
 from data_skip.planning.deadline import Deadline
 from data_skip.planning.in_parts import part_by_part
-from data_skip.store import DeltaStore, FileKey, StoreError, keys_file, parts, paths, snapshot
-from data_skip.store.keys_file import KeysFile
-from data_skip.store.layout import keys_of
+from data_skip.store import DeltaStore, StoreError, parts, paths, snapshot
+from data_skip.store import reader as store_reader
 from data_skip.store.row_groups import RowGroups
+from data_skip.table import Table
+from tests.readings.store.support import READER_OF_CSV, empty_store
 from tests.support import Lake
-from tests.test_added import append, content, files, read
-from tests.test_store import column, store
+from tests.test_added import append, files, read
+from tests.test_store import column, key, records, store
 
-__all__ = ["store"]
-
-
-def test_folders_on_file_systems_whose_clocks_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that tells no more than seconds beside one that tells more: a file there may be written again in the second of its time."""
-    slept: list[float] = []
-    monkeypatch.setattr(recent, "sleep", slept.append)
-    now = time.time() // 1000 * 1000 * 1000 + 500
-    files = keys_of([FileKey("s3://p=1/a", 1, int(now - 500)), FileKey("s3://p=2/a", 1, int(now - 99))])
-    assert recent.too_recent(files, now).tolist() == [True, False]
-    recent.let_clocks_pass(files, now)
-    assert slept == [1.0]
+__all__ = ["empty_store", "store"]  # fixtures
+CSV_OF_TEXTS: dict[str, Any] = {"format": "csv", "schema": "x STRING, s STRING"}
 
 
-def test_a_time_of_whole_seconds_by_a_clock_that_tells_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One file in a thousand that is written has such a time; a local file system tells what comes after the milliseconds."""
-    slept: list[float] = []
-    monkeypatch.setattr(recent, "sleep", slept.append)
-    second = time.time_ns() // 1_000_000_000 * 1_000_000_000
-    for name, moment in {"fine": second + 12_345, "coarse": second}.items():
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, ns=(moment, moment))
-    fine, coarse = (keys_of([FileKey(f"file:{tmp_path}/{name}", 0, second // 1_000_000)]) for name in ("fine", "coarse"))
-    now = second / 1_000_000 + 500
-    assert [recent.too_recent(one, now).tolist() for one in (fine, coarse)] == [[False], [True]]
-    for one in (fine, coarse):
-        recent.let_clocks_pass(one, now)
-    assert slept == [0.01, 1.0]
+def test_an_index_that_an_earlier_data_skip_declared_in_other_words(lake: Lake) -> None:
+    """Delta merges no column with another text about it."""
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    for commit in Path(table.describe().location, "_delta_log").glob("*.json"):
+        commit.write_text(commit.read_text().replace('\\\\\\"session\\\\\\"', '\\\\\\"settings\\\\\\"'))
+    lake.skipping.catalog._stores.clear()
+    lake.file("b.parquet", {"x": [100]})
+    table = lake.table()
+    snapshot = table._store.snapshot()
+    assert snapshot is not None and b"settings" in str(snapshot.fields["min_max__x"].metadata).encode()
+    assert table.refresh().files_collected == 1
+    table.create_index(ValueList("x"))
+    table.drop_index(ValueList("x"))
+    lake.view()
+    lake.check("x > 50", read=["b.parquet"])
+
+
+def test_a_refresh_of_indexes_of_which_the_session_knows_none(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.lines("a.csv", "k,l")
+    table = lake.index(ValueList("x"), **CSV_OF_TEXTS)
+    lake.lines("b.csv", "m,n")
+    monkeypatch.delitem(lake.skipping.catalog.knowledge.kinds, "ValueList")
+    with pytest.warns(DataSkipWarning, match="ValueList"):
+        assert table.refresh().indexes == []
+    assert table.metadata().count() == 1
+
+
+def test_a_refresh_that_finds_nothing_new_commits_nothing(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    version = table.describe().version
+    assert table.refresh().files_current == 1 and table.describe().version == version
+
+
+def test_records_that_are_gone_are_an_error_of_the_index(empty_store: DeltaStore) -> None:
+    empty_store.append([key("a")], [1], {column("x", READER_OF_CSV): records(1)})
+    snapshot = empty_store.snapshot()
+    assert snapshot is not None
+    for part in Path(empty_store.location).glob("*.parquet"):
+        part.unlink()
+    with pytest.raises(StoreError, match=r"cannot be read.*delete the folder"):
+        snapshot.records(["x"])
+
+
+def test_a_table_sees_what_others_did_on_object_storage(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries may believe for a while what was seen there; `Table` looks at the index as it is."""
+    monkeypatch.setattr(DeltaStore, "location", property(lambda self: "file://" + self.uri.removeprefix("file:")))
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.table()
+    assert table.describe().version is None
+    other = Table(lake.spark, lake.skipping.jvm, Catalog(None), table._source, table.root)
+    other.create_index(MinMax("x"))
+    other.drop_index(MinMax("x"))
+    other.create_index(MinMax("x"))
+    assert table.refresh().files_current == 1
+    shutil.rmtree(lake.folder / ".data_skip")
+    assert table.describe().version is None
+    other.create_index(MinMax("x"))
+    assert table.describe().version == 1 and table.describe().files_indexed == 1
+    table.drop_index(MinMax("x"))
+    assert other.describe().rows == []
+
+
+def test_an_index_is_read_by_no_objects_of_python(empty_store: DeltaStore) -> None:
+    """Threads of Arrow give those back after a read: a process that ended meanwhile was aborted, of deltalake's one in two."""
+    empty_store.append([key("a")], [1], {column("x", READER_OF_CSV): records(1)})
+    snapshot = empty_store.snapshot()
+    assert snapshot is not None and isinstance(snapshot._dataset.filesystem, fs.SubTreeFileSystem)
 
 
 def test_paths_are_looked_through_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,40 +122,6 @@ def test_paths_are_looked_through_some_at_a_time(monkeypatch: pytest.MonkeyPatch
         wrong = pa.chunked_array([pa.concat_arrays([names.chunk(0)[:place], pa.array(["a/../b"], pa.large_string())])])
         with pytest.raises(ValueError, match="no path below the root"):
             paths.refuse_paths(wrong, letters)
-
-
-def test_what_killed_processes_leave_of_keys_is_deleted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """By the next one, and nothing of processes that live: these have locks, which end with a process."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    living, other = KeysFile(1), tmp_path / "data-skip-check-of-another-kind"
-    pipe = Path(f"{living.name}-which-is-a-pipe")  # to open it waits for who writes to it
-    os.mkfifo(pipe)
-    for path in (other, Path(f"{living.name}-of-one-that-was-killed")):
-        path.touch()
-    keys_file._delete_left_behind.cache_clear()
-    file = KeysFile(1)
-    assert {*map(str, tmp_path.iterdir())} == {living.name, file.name, str(other)}
-    living.delete()
-    file.delete()
-    assert [*tmp_path.iterdir()] == [other]
-
-
-def test_an_index_is_rewritten_without_an_object_a_file(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of very many, whose paths are mapped from a file, too: a list of them took four times as much memory and time as their columns."""
-    append(store, range(300))
-    append(store, range(290, 320), "y")
-    expected = content(read(store))
-    monkeypatch.setattr(snapshot.Snapshot, "files", property(lambda _: pytest.fail("file versions were made objects")))
-    for many in (1 << 20, 10):
-        with monkeypatch.context() as patched:
-            patched.setattr(snapshot, "MANY_ROWS", many)
-            DeltaStore(store.uri).compact(("x", "min"))
-    append(store, range(320, 330))
-    DeltaStore(store.uri).compact()
-    monkeypatch.undo()
-    found = content(read(DeltaStore(store.uri)))
-    assert {key: said for key, said in found.items() if key in expected} == expected
-    assert len(found) == 330
 
 
 def test_a_footer_that_tells_of_other_rows_than_there_are(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,24 +147,6 @@ def test_a_footer_that_tells_of_other_rows_than_there_are(store: DeltaStore, mon
                     found = part_by_part(wanted, snapshot, columns, np.ones(snapshot.count, dtype=bool), most, Deadline(math.inf))
                     assert truth <= {file for file, may_match in zip(snapshot.files, found, strict=True) if may_match}
     assert of_rows == 4
-
-
-def test_an_index_that_takes_many_large_files_is_not_rewritten_for_them(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """deltalake makes several of what takes more than a hundred megabytes: one of ten gigabytes was rewritten by each refresh."""
-    monkeypatch.setattr(upkeep, "_MOST_PARTS", 3)
-    for i in range(6):
-        lake.file(f"{i}.parquet", {"x": [i], "y": [f"{i}"]})
-    indexed = lake.index(MinMax("x"), ValueList("y"))
-    for number in range(7, 11):
-        monkeypatch.setattr(snapshot, "_A_PART", 2)  # each is a large one
-        lake.file(f"{number}.parquet", {"x": [number], "y": [f"{number}"]})
-        assert indexed.refresh().files_collected
-    assert [step.action for step in indexed.history()][-4:] == ["added"] * 4
-    monkeypatch.undo()
-    monkeypatch.setattr(upkeep, "_MOST_PARTS", 3)
-    lake.file("11.parquet", {"x": [11], "y": ["11"]})
-    indexed.refresh()
-    assert [step.action for step in indexed.history()][-2:] == ["added", "compacted"]
 
 
 def test_which_records_there_are_is_told_by_one_field(store: DeltaStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,15 +186,33 @@ def test_of_a_field_that_a_file_lacks_nothing_is_told(store: DeltaStore, monkeyp
     assert read(DeltaStore(store.uri)).collected("x").tolist() == expected
 
 
-def test_a_forked_process_that_ends_deletes_no_keys() -> None:
-    script = """if True:
-        import os, sys
-        from data_skip.store.keys_file import KeysFile
-        file = KeysFile(1)
-        if not (fork := os.fork()):
-            sys.exit()
-        os.waitpid(fork, 0)
-        print(file.is_there)
-        file.delete()
-        print(file.is_there)"""
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split() == ["True", "False"]
+def test_records_that_are_let_go_while_they_are_asked_for(lake: Lake) -> None:
+    """Another query of another index may do that at any moment."""
+    lake.file("0.parquet", {"x": [1], "s": ["s"]})
+    snapshot = lake.index(MinMax("x"), ValueList("s"))._store.snapshot()
+    assert snapshot is not None
+
+    class Going(dict):  # type: ignore[type-arg]
+        def __contains__(self, column: object) -> bool:
+            there = super().__contains__(column)
+            snapshot.let_go(str(column))
+            return there
+
+    expected = snapshot.records(snapshot.definitions, 1 << 30)
+    snapshot._records = Going(snapshot._records)
+    assert snapshot.records(snapshot.definitions, 1 << 30) == expected
+    snapshot.companions.append(object())
+    snapshot.let_go(MinMax("x").column)
+    assert not snapshot.companions and not snapshot.keeps([MinMax("x").column])
+
+
+def test_records_by_other_rules_of_what_is_doubtful_are_not_used(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An earlier data-skip took lines for sure that are not."""
+    for i in range(2):
+        lake.lines(f"{i}.csv", f"{i},a")
+    with monkeypatch.context() as earlier:
+        earlier.setattr(store_reader, "_DOUBTS", store_reader._DOUBTS - 1)
+        lake.index(MinMax("x"), format="csv", schema="x INT, s STRING")
+    lake.view(format="csv", schema="x INT, s STRING")
+    (note,) = lake.check("x = 1", read={"0.csv", "1.csv"}).notes
+    assert "collected by another data-skip" in note

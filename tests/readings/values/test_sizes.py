@@ -1,4 +1,4 @@
-"""What is evaluated in the driver of values that a query looks at only behind another predicate: it may take all memory, or end the JVM."""
+"""What the driver evaluates of values that a query looks at only behind another predicate: it may take all memory, or end the JVM."""
 
 from __future__ import annotations
 

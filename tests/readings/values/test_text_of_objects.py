@@ -1,7 +1,9 @@
-"""Text that expressions make of what is no text: it depends on a setting, on a property of Java, or on which object holds a value."""
+"""Text that expressions make of what is no text, or of capitals: it depends on a setting, on Java, or on which object holds a value."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -57,3 +59,42 @@ def test_names_are_those_that_java_was_told_to_take(lake: Lake) -> None:
         lake.check("n = 1", {"a"})
     finally:
         system.clearProperty(PROVIDERS)
+
+
+@contextmanager
+def locale(lake: Lake, tag: str) -> Iterator[None]:
+    java: Any = lake.spark._jvm
+    locales = java.java.util.Locale
+    before = locales.getDefault()
+    locales.setDefault(locales.forLanguageTag(tag))
+    try:
+        yield
+    finally:
+        locales.setDefault(before)
+
+
+def test_the_language_of_the_machine_makes_other_capitals(lake: Lake) -> None:
+    lake.file("small", {"s": ["éi"]})
+    lake.file("large", {"s": ["ÉI"]})
+    with locale(lake, "tr"):
+        lake.index(ValueList("upper(s)"), MinMax("s"))
+    lake.view()
+    lake.query("SELECT * FROM t WHERE upper(s) = 'ÉI'", read=["small", "large"])
+    lake.query("SELECT * FROM t WHERE s = 'éi'", read=["small"])  # what is no function has no language
+    with locale(lake, "tr"):
+        lake.query("SELECT * FROM t WHERE upper(s) = 'ÉİI'", read=[])
+
+
+def test_another_java_makes_other_text(lake: Lake) -> None:
+    """Since its version 19, Java writes some doubles with fewer digits (JDK-4511638); Unicode's tables grow as well."""
+    lake.file("a", {"x": [2e-3]})
+    lake.index(ValueList("cast(x AS string)"))
+    lake.check("cast(x AS string) = 'x'", read=[])
+    java: Any = lake.spark._jvm
+    system, key = java.java.lang.System, "java.specification.version"
+    before = system.getProperty(key)
+    system.setProperty(key, "999")
+    try:
+        lake.check("cast(x AS string) = 'x'", read=["a"])
+    finally:
+        system.setProperty(key, before)

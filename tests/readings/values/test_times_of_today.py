@@ -1,14 +1,16 @@
-"""What a reader found: text without a date is a time of the current day. A decision that was told again after midnight lost rows by it."""
+"""Text without a date, and a TIME, are moments of the current day: a decision that was told again after midnight lost rows by it."""
 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import data_skip
 from data_skip import MinMax, ValueList
+from data_skip.errors import DataSkipError
 from data_skip.proofs import steady
 from data_skip.store import reader
 from tests.support import Lake, files_read, rows_of, settings_of
@@ -95,3 +97,39 @@ def test_constants_that_are_left_as_they_are(lake: Lake, column: str) -> None:
     with settings_of(lake.spark, UNFOLDED):
         lake.check(f"{column} > CAST('2500-01-01 00:00:00' AS timestamp_ntz)", read=["new"])
         lake.check(f"{column} > CAST('12:00:00' AS timestamp)", read=["old", "new"])
+
+
+OF_TODAY = [
+    "cast(array(to_time(s)) AS array<timestamp_ntz>)[0]",
+    "cast(map('k', to_time(s)) AS map<string, timestamp_ntz>)['k']",
+    "cast(if(id < 0, NULL, named_struct('t', to_time(s))) AS struct<t: timestamp_ntz>).t",
+    "cast(array(to_time(s)) AS array<timestamp>)[0]",
+]
+
+
+@pytest.fixture
+def times(lake: Lake) -> Iterator[Lake]:
+    if lake.spark.version < "4.1":
+        pytest.skip("it has no TIME")
+    with settings_of(lake.spark, {"spark.sql.timeType.enabled": "true"}):
+        for i in range(2):
+            lake.file(str(i), {"id": [i], "s": [f"0{i}:00:00"]})
+        lake.index(ValueList("s"), ValueList("id"))
+        lake.view()
+        yield lake
+
+
+@pytest.mark.spark_version
+@pytest.mark.parametrize("moment", OF_TODAY)
+def test_times_are_of_the_current_day(times: Lake, moment: str) -> None:
+    """Spark puts the day in the place of a cast from TIME, but not inside of an array, a map or a struct: it is that of the task."""
+    for index in (MinMax(moment), ValueList(moment)):
+        with pytest.raises(DataSkipError, match="current day"):
+            times.index(index)
+    times.check(f"{moment} > TIMESTAMP_NTZ'3000-01-01 00:00:00'", read=["0", "1"])
+
+
+@pytest.mark.spark_version
+def test_what_shows_no_day_is_decided(times: Lake) -> None:
+    times.check("hour(cast(array(s) AS array<time>)[0]) = 1", read=["1"])
+    times.check("cast(array(concat('2001-02-03 ', s)) AS array<timestamp_ntz>)[0] = TIMESTAMP_NTZ'2001-02-03 01:00:00'", read=["1"])
