@@ -24,7 +24,7 @@ endef
 
 # ONLY=geo names tests/geo_skip; ONLY=joins a folder and a file; a path, or path::test, names itself.
 is_path = $(wildcard $(firstword $(subst ::, ,$(ONLY))))
-named = $(wildcard tests/$(ONLY) tests/$(ONLY)_skip tests/test_$(ONLY).py tests/*/test_$(ONLY).py)
+named = $(wildcard tests/$(ONLY) tests/$(ONLY)_skip tests/test_$(ONLY).py tests/*/test_$(ONLY).py tests/*/*/test_$(ONLY).py)
 rooms = $(filter-out __pycache__,$(patsubst tests/%/.,%,$(wildcard tests/*/.)))
 nothing = no tests are called '$(ONLY)': give a path, or one of $(rooms:_skip=)
 selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing))))
