@@ -24,14 +24,14 @@ endef
 
 # ONLY=geo names tests/geo_skip; ONLY=joins a folder and a file; a path, or path::test, names itself.
 is_path = $(wildcard $(firstword $(subst ::, ,$(ONLY))))
-named = $(wildcard tests/$(ONLY) tests/$(ONLY)_skip tests/test_$(ONLY).py tests/*/test_$(ONLY).py)
+named = $(wildcard tests/$(ONLY) tests/$(ONLY)_skip tests/test_$(ONLY).py tests/*/test_$(ONLY).py tests/*/*/test_$(ONLY).py)
 rooms = $(filter-out __pycache__,$(patsubst tests/%/.,%,$(wildcard tests/*/.)))
 nothing = no tests are called '$(ONLY)': give a path, or one of $(rooms:_skip=)
 selected = $(if $(ONLY),$(or $(if $(is_path),$(ONLY)),$(named),$(error $(nothing))))
 
 # Beside tests/differential, what draws more of the same where it is told to.
 DRAWN = $(addprefix tests/,joins/test_random_joins.py elements/test_random_arrays.py falsifiable/test_monotone.py geo_skip/test_random.py \
-	log_skip/test_user_agents.py readings/test_text.py test_partitions.py)
+	log_skip/test_user_agents.py readings/values/test_text.py test_partitions.py)
 
 .PHONY: help install demo test test-long test-object-store faults test-newest test-versions dist test-dist notebooks screenshots lint docs format fuzz claims bench clean
 

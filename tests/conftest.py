@@ -40,12 +40,21 @@ SPARK_VERSION = (
     "indexes/test_bloom_lifting",
     "indexes/test_python_functions",
     "joins/test_joins",
-    "readings/test_commands_of_others",
-    "readings/test_fiftythird",
-    "readings/test_listed_twice",
-    "readings/test_readers",
-    "readings/test_variants",
-    "readings/test_where_indexes_lie",
+    "readings/building/test_readers",
+    "readings/comparing/test_listed_twice",
+    "readings/files/test_ages::test_files_that_cannot_be_read",
+    "readings/files/test_ages::test_who_reads_folders",
+    "readings/files/test_listings::test_files_that_stand",
+    "readings/files/test_listings::test_partitions_in_folders",
+    "readings/files/test_one_version::test_parts_of_a_folder",
+    "readings/files/test_queries_that_write::test_what_a_command",
+    "readings/files/test_renamed_tables::test_a_bounded_frame",
+    "readings/files/test_renamed_tables::test_a_table_in_whose_place",
+    "readings/files/test_renamed_tables::test_a_table_that_lies",
+    "readings/plans/test_variants",
+    "readings/store/test_compaction::test_a_compaction_of_an_index",
+    "readings/store/test_left_behind::test_what_a_killed_writer",
+    "readings/store/test_where_indexes_lie",
     "test_cancelling",
     "test_contracts",
     "test_formats",
@@ -269,9 +278,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     seen: set[str] = set()
     for item in items:
-        if name(item).startswith(SPARK_VERSION):
-            item.add_marker("spark_version")
         whole = f"{name(item)}::{item.name}"
+        if whole.startswith(SPARK_VERSION):
+            item.add_marker("spark_version")
         test, is_one_of, _ = whole.partition("[")
         if whole.startswith(LONG) or (is_one_of and test in seen and test.startswith(FIRST)):
             item.add_marker("long")

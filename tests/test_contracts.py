@@ -20,7 +20,7 @@ from data_skip import DataSkipError, MinMax, ScanReport
 from data_skip.planning import bounded, callback
 from data_skip.store import StoreError
 from data_skip.table import Table
-from tests.readings.test_snapshots_fourteenth import earlier, refreshed_after_the_first_scan
+from tests.readings.files.support import earlier, refreshed_after_the_first_scan
 from tests.support import Lake, rows_of, settings_of
 from tests.test_snapshots import contents, values
 

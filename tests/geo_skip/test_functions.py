@@ -56,7 +56,7 @@ def test_in_python(plain: Lake) -> None:
 
 
 def test_several_in_python(plain: Lake) -> None:
-    """They are given the same places, which each of them leaves as they are: see tests/readings/test_arguments_changed.py."""
+    """They are given the same places, which each of them leaves as they are: see tests/readings/functions/test_arguments_changed.py."""
     places(plain)
     plain.index(MinMax("lat"), MinMax("lng"))
     either = f"ST_CONTAINS('{WKT}', lat, lng) OR ST_DISTANCE('POINT(-70 -10)', lat, lng) < 20"
