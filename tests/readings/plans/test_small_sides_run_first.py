@@ -153,18 +153,6 @@ def test_which_records_a_reader_drops_depends_on_the_columns_it_reads(lake: Lake
     lake.spark.catalog.dropTempView("malformed")
 
 
-def test_how_a_map_of_orc_is_read_depends_on_the_columns(lake: Lake) -> None:
-    """In batches for the keys alone, and for the query row by row, perhaps: then its entries are sorted."""
-    side = Lake(lake.spark, lake.skipping, lake.folder.parent / "mapped")
-    for values, used in ("id, map(id, 1) AS pad", False), ("id, array(id) AS pad", True):
-        side.spark_file("0.orc", lake.spark.sql(f"SELECT {values} FROM range(1)"), "orc")
-        side.view("mapped", "orc")
-        scan = of_fact(lake, "SELECT fact.*, pad FROM fact JOIN mapped ON k = id AND k >= 0")
-        assert ("depends on the columns read" in str(scan.notes)) != used, scan.notes
-        assert scan.files_read == (1 if used else FILES)
-    lake.spark.catalog.dropTempView("mapped")
-
-
 def test_a_zero_among_other_conditions_may_have_either_sign(lake: Lake) -> None:
     zeros = "(SELECT g, min(x) AS x FROM VALUES (0.0D, 1), (-0.0D, 1) AS v(x, g) GROUP BY g)"
     scan = of_fact(

@@ -40,7 +40,6 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
-import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.NumericType;
 
 /**
@@ -152,8 +151,7 @@ public final class Repeatable {
 
   /**
    * Why a plan may give other rows where fewer of its columns are asked for, as for the keys of a join; null where it gives the same. A
-   * reader of text finds a record malformed by the columns that it parses: then it drops the record, or fills a column of its own. And ORC is read in
-   * batches or, of many columns, row by row, which sorts the entries of a map (proofs/steady.py).
+   * reader of text finds a record malformed by the columns that it parses: then it drops the record, or fills a column of its own.
    */
   public static String dependsOnColumns(LogicalPlan plan) {
     if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
@@ -164,7 +162,6 @@ public final class Repeatable {
       if (malformed == null) malformed = ((SparkSession) files.sparkSession()).sessionState().conf().columnNameOfCorruptRecord();
       boolean drops = "DROPMALFORMED".equalsIgnoreCase((String) options.get("mode"));
       if (drops || files.dataSchema().getFieldIndex((String) malformed).isDefined()) return "which records are malformed depends on the columns read";
-      if (Plans.formatName(files.fileFormat()).equals("orc") && hasMap(files.dataSchema())) return "the order of a map of ORC depends on the columns read";
     }
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) {
@@ -172,14 +169,6 @@ public final class Repeatable {
       if (why != null) return why;
     }
     return null;
-  }
-
-  private static boolean hasMap(DataType type) {
-    return type.existsRecursively(new scala.runtime.AbstractFunction1() {
-      public Object apply(Object part) {
-        return Boolean.valueOf(part instanceof MapType);
-      }
-    });
   }
 
   private static boolean hasReal(DataType type) {
