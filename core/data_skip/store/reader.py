@@ -45,6 +45,8 @@ _DEFAULT = "(default)"
 _DOUBTS = 3  # of the rules by which files of text are refused (building/doubts.py, lines.py): records by other rules may say too much
 _SCHEMA_AT = "avroschemaurl"
 _POSITIONAL_ORC = "orc.force.positional.evolution"
+_POSITIONAL_LEVEL = f"{_POSITIONAL_ORC}.level"
+_BY_ROWS = (f"{SQL}parquet.enableVectorizedReader", f"{SQL}parquet.enableNestedColumnVectorizedReader")  # where they are set to false
 _POLICY = f"{SQL}legacy.timeParserPolicy"
 _FORMATS = ("dateformat", "timestampformat", "timestampntzformat")
 _PRUNING = f"{SQL}csv.parser.columnPruning.enabled"
@@ -132,12 +134,16 @@ def header_may_move(reader: Mapping[str, Any]) -> bool:
     return bool(reader["format"] == "csv" and reader["options"].get("header", "false") != "false" and not _read_whole(reader))
 
 
+def _has_default(column: Sequence[Any]) -> bool:
+    """Whether one of a reader's columns, or a part of it, has a value for files that lack it."""
+    _, _, *identities = column
+    return any(isinstance(part, str) for part in identities)
+
+
 def _is_struct_with_default(column: Sequence[Any]) -> bool:
     """Whether one of a reader's columns is, holds, or is a field of a struct that has a default for files that lack it."""
-    path, type_, *identities = column
-    return any(isinstance(part, str) for part in identities) and (
-        '"struct"' in json.dumps(type_) or (isinstance(path, list) and len(path) > 1)
-    )
+    path, type_, *_ = column
+    return _has_default(column) and ('"struct"' in json.dumps(type_) or (isinstance(path, list) and len(path) > 1))
 
 
 def _too_small(session: Mapping[str, str], key: str) -> str:
@@ -225,6 +231,12 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return "positionalFieldMatching=true counts positions among the columns that a query asks for, so that each reads other values"
     if reader["format"] in (*AS_PARQUET, "orc") and (column := next(filter(_is_struct_with_default, reader["columns"]), None)):
         return f"column {column[0]} is of a struct with a DEFAULT: Spark gives it other values where a query reads some of its fields only"
+    by_rows = reader["format"] == "geoparquet" or any(key in (reader["session"] or {}) for key in _BY_ROWS)
+    if reader["format"] in AS_PARQUET and by_rows and (column := next(filter(_has_default, reader["columns"]), None)):
+        return f"column {column[0]} has a DEFAULT: in queries that read Parquet row by row it has other values"
+    level = options.get(_POSITIONAL_LEVEL, (reader["session"] or {}).get(_POSITIONAL_LEVEL, "1"))
+    if reader["format"] == "orc" and level != "1":
+        return f"{_POSITIONAL_LEVEL}={level} finds fields of structs by their places among those that a query asks for"
     if header_may_move(reader) and (small := next(filter(None, (_too_small(reader["session"] or {}, key) for key in FIRST_PART)), "")):
         return f"{small} may cut a CSV file before its header, which then is a row; at least {_LEAST_PART} bytes are known to do"
     separator = options.get("linesep", "")

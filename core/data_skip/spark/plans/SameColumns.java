@@ -27,7 +27,8 @@ import org.apache.spark.sql.types.VariantType;
  * A part of a query that is run by itself, for fewer columns than the query asks of it, and yet reads the same columns of its files.
  *
  * For what a reader makes of one column may depend on the others that it is asked for. A record of JSON with an odd value is NULL as a whole
- * where that is left out, and else in part; a struct of which a Parquet file lacks all fields that are asked for is NULL.
+ * where that is left out, and else in part; a struct of which a Parquet file lacks all fields that are asked for is NULL; and where Spark reads
+ * row by row, a default of Parquet goes by the places of the columns, and a map of ORC is another one: see steady.py and reader.py.
  */
 public final class SameColumns {
   private SameColumns() {}
@@ -66,12 +67,14 @@ public final class SameColumns {
     if (!(scan.relation() instanceof HadoopFsRelation)) return scan;
     HadoopFsRelation files = (HadoopFsRelation) scan.relation();
     boolean byField = files.fileFormat() instanceof ParquetFileFormat || files.fileFormat() instanceof OrcFileFormat;
-    if (files.fileFormat() instanceof TextFileFormat || byField && !holds(files.dataSchema(), StructType.class, true)) return scan;
+    boolean maps = files.fileFormat() instanceof OrcFileFormat && holds(files.dataSchema(), MapType.class, false);
+    boolean alone = byField && !maps && !hasDefault(files.dataSchema()) && !holds(files.dataSchema(), StructType.class, true);
+    if (files.fileFormat() instanceof TextFileFormat || alone) return scan;
     List read = new ArrayList();
     scala.collection.Iterator output = scan.output().iterator();
     while (output.hasNext()) {
       Attribute attribute = (Attribute) output.next();
-      if (attribute.metadata().contains("__metadata_col") || asked != null && !asked.contains(attribute)) continue;
+      if (!maps && attribute.metadata().contains("__metadata_col") || asked != null && !asked.contains(attribute)) continue; // maps go by how many
       DataType type = attribute.dataType();
       // Spark hashes no maps; and by which fields a map is read, nothing else tells: then Spark refuses the plan, and it is not run.
       boolean hashed = !holds(type, MapType.class, false) && !holds(type, VariantType.class, false);
@@ -79,6 +82,12 @@ public final class SameColumns {
     }
     if (read.isEmpty()) return scan;
     return new Filter(new GreaterThanOrEqual(new XxHash64(Plans.seq(read)), new Literal(new Long(Long.MIN_VALUE), DataTypes.LongType)), scan);
+  }
+
+  /** Whether a column has a value for files that lack it. */
+  private static boolean hasDefault(StructType schema) {
+    for (int i = 0; i < schema.fields().length; i++) if (schema.fields()[i].metadata().contains("EXISTS_DEFAULT")) return true;
+    return false;
   }
 
   /** Whether a type is of a kind or holds one; inside: whether it holds one below itself. */

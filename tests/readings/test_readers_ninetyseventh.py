@@ -1,0 +1,74 @@
+"""What a reader gives by what else a query asks for: defaults of Parquet, places of ORC's fields, and maps of ORC in a small side."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.orc as orc
+import pytest
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+from data_skip import DataSkipError, MinMax, ValueList
+from tests.support import Lake, aged, settings_of
+
+SEVEN = {"CURRENT_DEFAULT": "7", "EXISTS_DEFAULT": "7"}
+PLAIN = StructType([StructField("a", IntegerType(), True, SEVEN), StructField("b", LongType())])
+BY_ROWS = [
+    ({"spark.sql.parquet.enableVectorizedReader": "false"}, PLAIN),
+    ({"spark.sql.parquet.enableNestedColumnVectorizedReader": "false"}, StructType([*PLAIN, StructField("c", StructType([*PLAIN]))])),
+]
+
+
+@pytest.mark.parametrize(("settings", "schema"), BY_ROWS)
+def test_no_index_over_a_default_that_parquet_reads_row_by_row(lake: Lake, settings: dict[str, str], schema: StructType) -> None:
+    """It held 7, and a query that reads b as well has NULL there: Spark fills in the columns behind as many as the file has."""
+    lake.file("0.parquet", {"b": [1]})
+    lake.file("1.parquet", {"b": [2]})
+    with settings_of(lake.spark, settings):
+        with pytest.raises(DataSkipError, match="has a DEFAULT: in queries that read Parquet row by row"):
+            lake.index(MinMax("a"), schema=schema)
+        lake.index(MinMax("b"), schema=schema)
+        lake.view(schema=schema)
+        assert len(lake.spark.sql("SELECT * FROM t WHERE a IS NULL").collect()) == 2
+        lake.query("SELECT * FROM t WHERE a IS NULL AND b = 2", read=["1.parquet"])
+
+
+def test_what_was_collected_of_such_a_default_is_not_used(lake: Lake) -> None:
+    lake.file("0.parquet", {"b": [1]})
+    lake.index(MinMax("a"), schema=PLAIN)
+    lake.view(schema=PLAIN)
+    lake.query("SELECT * FROM t WHERE a > 7", read=[])
+    with settings_of(lake.spark, {"spark.sql.parquet.enableVectorizedReader": "false"}):
+        lake.query("SELECT * FROM t WHERE a IS NULL", read=["0.parquet"])
+
+
+def write_orc(lake: Lake, name: str, columns: dict[str, pa.Array]) -> None:
+    orc.write_table(pa.table(columns), str(lake.folder / name))
+    aged(lake.folder / name)
+
+
+def test_no_index_over_orc_whose_fields_are_found_by_their_places(lake: Lake) -> None:
+    """Of s.q alone Spark reads the first field of s."""
+    for i in range(2):
+        write_orc(lake, f"{i}.orc", {"s": pa.array([{"p": i, "q": 10 * i}], pa.struct([("p", pa.int64()), ("q", pa.int64())]))})
+    level = {"orc.force.positional.evolution": "true", "orc.force.positional.evolution.level": "2"}
+    with pytest.raises(DataSkipError, match="by their places among those that a query asks for"):
+        lake.index(ValueList("s.q"), format="orc", options=level)
+    lake.index(ValueList("s.q"), format="orc", options={"orc.force.positional.evolution": "true"})
+    lake.view(format="orc", **level)
+    lake.query("SELECT * FROM t WHERE s.q = 10", read=["0.orc", "1.orc"])
+
+
+def test_a_map_of_orc_in_a_small_side(lake: Lake) -> None:
+    """For the key alone b was found first, and a by the query of many columns, for which Spark sorts the entries of maps."""
+    for key in "abc":
+        lake.file(f"{key}.parquet", {"k": [key] * 400, "pad": [f"{ord(key) * 97 + i * 2654435761 % 2**64:x}" for i in range(400)]})
+    lake.index(ValueList("k"))
+    lake.view()
+    side = Lake(lake.spark, lake.skipping, lake.folder.parent / "maps")
+    entries = pa.array([[("b", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))
+    write_orc(side, "0.orc", {"m": entries, **{name: pa.array([1]) for name in "xyz"}})
+    side.view("maps", format="orc")
+    with settings_of(lake.spark, {"spark.sql.codegen.maxFields": "3", "spark.data_skip.join.leastBytes": "0"}):
+        report = lake.query("SELECT t.k, maps.* FROM t JOIN maps ON t.k = map_keys(m)[0]")
+        assert "the other side was run first" in str(report)
+        assert [scan.files_read for scan in report.scans if not scan.table.endswith("maps")] == [1]
