@@ -3,6 +3,7 @@ package data_skip;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -82,6 +83,21 @@ public final class Plans {
         },
         UnknownRuleId$.MODULE$,
         rule);
+  }
+
+  /** The plan, and its sub-queries, with another node wherever `other` gives one: (a node) -> LogicalPlan, or null where that stays. */
+  public static LogicalPlan withNodes(LogicalPlan plan, final Function other) {
+    return (LogicalPlan) plan.transformUpWithSubqueries(
+        new scala.runtime.AbstractPartialFunction() {
+          public boolean isDefinedAt(Object node) {
+            return other.apply(node) != null;
+          }
+
+          public Object applyOrElse(Object node, scala.Function1 otherwise) {
+            Object made = other.apply(node);
+            return made == null ? otherwise.apply(node) : made;
+          }
+        });
   }
 
   public static Alias alias(Expression expression, String name) {

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -77,19 +78,14 @@ public final class SnapshotFileIndex implements FileIndex {
   public static LogicalPlan ofOneVersion(LogicalPlan plan) {
     if (!used) return plan;
     final Map[] given = new Map[1];
-    return (LogicalPlan) plan.transformUpWithSubqueries(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object node) {
-            return of(node) != null;
-          }
-
-          public Object applyOrElse(Object node, scala.Function1 otherwise) {
-            SnapshotFileIndex files = of(node);
-            if (files == null) return otherwise.apply(node);
-            if (given[0] == null) given[0] = files.given == null ? new ConcurrentHashMap() : files.given;
-            return files.given == given[0] ? node : Relations.withLocation((LogicalRelation) node, new SnapshotFileIndex(files, given[0], files.left));
-          }
-        });
+    return Plans.withNodes(plan, new Function() {
+      public Object apply(Object node) {
+        SnapshotFileIndex files = of(node);
+        if (files == null) return null;
+        if (given[0] == null) given[0] = files.given == null ? new ConcurrentHashMap() : files.given;
+        return files.given == given[0] ? null : Relations.withLocation((LogicalRelation) node, new SnapshotFileIndex(files, given[0], files.left));
+      }
+    });
   }
 
   private static SnapshotFileIndex of(Object node) {

@@ -2,6 +2,7 @@ package data_skip;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -16,42 +17,20 @@ public final class AsRun {
   private AsRun() {}
 
   public static LogicalPlan of(LogicalPlan plan) {
-    return withoutRelations(withoutQualifiers(withoutPruning(plan)));
+    return Plans.withNodes(withoutPruning(plan), new Function() {
+      public Object apply(Object node) {
+        if (node instanceof Generate && ((Generate) node).qualifier().isDefined()) return withoutQualifier((Generate) node);
+        return node instanceof DataSourceV2ScanRelation ? withoutRelation((DataSourceV2ScanRelation) node) : null;
+      }
+    });
   }
 
-  /** Without the names by which exploded rows were spoken of (`LATERAL VIEW explode(a) NAME`): a logical plan has them, and what runs does not. */
-  private static LogicalPlan withoutQualifiers(LogicalPlan plan) {
-    if (!plan.containsPattern(TreePattern$.MODULE$.GENERATE())) return plan;
-    return (LogicalPlan) plan.transformUpWithSubqueries(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object node) {
-            return node instanceof Generate && ((Generate) node).qualifier().isDefined();
-          }
-
-          public Object applyOrElse(Object node, scala.Function1 otherwise) {
-            return isDefinedAt(node) ? withoutQualifier((Generate) node) : otherwise.apply(node);
-          }
-        });
-  }
-
+  /** Without the name by which exploded rows were spoken of (`LATERAL VIEW explode(a) NAME`): a logical plan has it, and what runs does not. */
   private static LogicalPlan withoutQualifier(Generate generate) {
     return with(generate, generate.qualifier(), scala.Option.apply(null));
   }
 
-  /** Without the columns that a relation of Data Source V2 has beside those of its scan, by other ids each time: of what runs Spark compares the scan. */
-  private static LogicalPlan withoutRelations(LogicalPlan plan) {
-    return (LogicalPlan) plan.transformUpWithSubqueries(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object node) {
-            return node instanceof DataSourceV2ScanRelation;
-          }
-
-          public Object applyOrElse(Object node, scala.Function1 otherwise) {
-            return isDefinedAt(node) ? withoutRelation((DataSourceV2ScanRelation) node) : otherwise.apply(node);
-          }
-        });
-  }
-
+  /** Without the columns that its relation has beside those of the scan, by other ids each time: of what runs Spark compares the scan. */
   private static LogicalPlan withoutRelation(DataSourceV2ScanRelation scan) {
     LogicalPlan relation = (LogicalPlan) scan.relation();
     return with(scan, relation, with(relation, relation.output(), Plans.seq(new ArrayList())));

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.deploy.SparkHadoopUtil$;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -79,17 +80,12 @@ public final class Contracts {
   }
 
   private static LogicalPlan with(LogicalPlan plan, final Map locations) {
-    return (LogicalPlan) plan.transformUpWithSubqueries(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object node) {
-            return node instanceof LogicalRelation && locations.containsKey(((LogicalRelation) node).relation());
-          }
-
-          public Object applyOrElse(Object node, scala.Function1 otherwise) {
-            if (!isDefinedAt(node)) return otherwise.apply(node);
-            return Relations.withLocation((LogicalRelation) node, (FileIndex) locations.get(((LogicalRelation) node).relation()));
-          }
-        });
+    return Plans.withNodes(plan, new Function() {
+      public Object apply(Object node) {
+        Object location = node instanceof LogicalRelation ? locations.get(((LogicalRelation) node).relation()) : null;
+        return location == null ? null : Relations.withLocation((LogicalRelation) node, (FileIndex) location);
+      }
+    });
   }
 
   /** Whether anything is to be told of contracts that are asked for: a scan is by one, or is not, as `why` says. */

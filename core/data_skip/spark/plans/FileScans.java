@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
@@ -42,17 +43,12 @@ public final class FileScans {
 
   /** A plan whose scans list what they listed before they were wrapped. */
   public static LogicalPlan unwrapped(LogicalPlan plan) {
-    return (LogicalPlan) plan.transformUpWithSubqueries(
-        new scala.runtime.AbstractPartialFunction() {
-          public boolean isDefinedAt(Object node) {
-            return wrapped(node) != null;
-          }
-
-          public Object applyOrElse(Object node, scala.Function1 otherwise) {
-            FileIndex wrapped = wrapped(node);
-            return wrapped == null ? otherwise.apply(node) : Relations.withLocation((LogicalRelation) node, wrapped);
-          }
-        });
+    return Plans.withNodes(plan, new Function() {
+      public Object apply(Object node) {
+        FileIndex wrapped = wrapped(node);
+        return wrapped == null ? null : Relations.withLocation((LogicalRelation) node, wrapped);
+      }
+    });
   }
 
   /** What a scan listed before it was wrapped; null for another node. */

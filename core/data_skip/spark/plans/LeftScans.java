@@ -43,13 +43,13 @@ public final class LeftScans {
     roots.add(Description.roots(scan));
   }
 
-  /** Notes that Python does not know of these. */
-  public void untold() {
+  /** Notes that Python does not know of these yet. */
+  public void setUntold() {
     isUntold = true;
   }
 
-  /** The plan, to be kept, where there is something to tell of it, which Python then hears of once it asks; else null. */
-  public LogicalPlan toKeep(Answers answers) {
+  /** The plan that is to be kept, where there is something to tell of it; else null. answers: by which Python hears of it, once it asks. */
+  public LogicalPlan kept(Answers answers) {
     if (roots.isEmpty() || SmallSide.running()) return null; // of such a side the query tells by itself
     if (isUntold) answers.left(Plans.executionId(asking), number, Kept.keep(this));
     return (LogicalPlan) plan.get();
@@ -66,12 +66,12 @@ public final class LeftScans {
     return Plans.json(json);
   }
 
-  /** As `roots`, of each the roots of its table. */
+  /** Of each the roots of its table. */
   public List tables() {
     return roots;
   }
 
-  /** JSON: the roots of each. */
+  /** As `tables`, in JSON. */
   public String roots() {
     return Plans.json(roots);
   }

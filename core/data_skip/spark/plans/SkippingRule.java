@@ -172,7 +172,7 @@ public final class SkippingRule extends Rule {
     if (scans.isEmpty()) return found;
     Indexed[] known = tables.of(left.tables());
     if (known == null) known = said(left);
-    else left.untold();
+    else left.setUntold();
     for (int i = 0; i < known.length; i++) if (known[i].exists()) found.put(((LogicalRelation) scans.get(i)).relation(), known[i]);
     return found;
   }
@@ -180,7 +180,6 @@ public final class SkippingRule extends Rule {
   /** What Python says of the tables of some scans; it is told of those that will stay as they are. */
   private Indexed[] said(LeftScans left) throws java.io.IOException {
     long asked = tables.forgotten();
-    List roots = left.tables(); // of all
     Connection.answersAtOnce();
     String number = SmallSide.running() ? "" : Kept.keep(left); // of such a side the query tells by itself
     String said = null;
@@ -191,12 +190,12 @@ public final class SkippingRule extends Rule {
     }
     if (said == null) return new Indexed[0];
     Indexed[] known = Indexed.of(Kept.withoutForgotten(said));
-    tables.put(roots, known, asked);
+    tables.put(left.tables(), known, asked);
     return known;
   }
 
   private void keep(LeftScans left) {
-    LogicalPlan plan = left.toKeep(answers);
+    LogicalPlan plan = left.kept(answers);
     if (plan != null) lastLeft = plan;
   }
 
