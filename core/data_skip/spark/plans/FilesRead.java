@@ -22,6 +22,8 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -45,27 +47,32 @@ public final class FilesRead {
 
   /** The folders that a leaf of a plan reads, each with a slash at its end; none of one that reads no files, as of a database. */
   public static List folders(LogicalPlan leaf) {
-    List roots = new ArrayList();
-    if (leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation) roots = Description.roots((LogicalRelation) leaf);
-    if (leaf instanceof HiveTableRelation) roots = roots(((HiveTableRelation) leaf).tableMeta());
-    boolean secondVersion = leaf instanceof DataSourceV2ScanRelation && ((DataSourceV2ScanRelation) leaf).scan() instanceof FileScan;
-    if (secondVersion) roots = roots((FileScan) ((DataSourceV2ScanRelation) leaf).scan());
     List folders = new ArrayList();
+    List roots = roots(leaf);
     for (int i = 0; i < roots.size(); i++) folders.add(roots.get(i) + "/");
     return folders;
   }
 
+  private static List roots(LogicalPlan leaf) {
+    if (leaf instanceof HiveTableRelation) return roots(((HiveTableRelation) leaf).tableMeta());
+    if (leaf instanceof DataSourceV2ScanRelation) return roots(((DataSourceV2ScanRelation) leaf).scan());
+    boolean readsFiles = leaf instanceof LogicalRelation && ((LogicalRelation) leaf).relation() instanceof HadoopFsRelation;
+    return readsFiles ? Description.roots((LogicalRelation) leaf) : Collections.EMPTY_LIST;
+  }
+
   private static List roots(CatalogTable table) {
+    SparkSession session = org.apache.spark.sql.classic.SparkSession$.MODULE$.active();
+    List paths = CatalogPartitions.locations(session, table);
+    paths.add(new Path(table.location()));
     List roots = new ArrayList();
-    roots.add(Plans.uri(new Path(table.location())));
-    List partitions = CatalogPartitions.locations(org.apache.spark.sql.classic.SparkSession$.MODULE$.active(), table);
-    for (int i = 0; i < partitions.size(); i++) roots.add(Plans.uri((Path) partitions.get(i)));
+    for (int i = 0; i < paths.size(); i++) roots.add(Plans.uri(Description.qualified((Path) paths.get(i), session)));
     return roots;
   }
 
-  private static List roots(FileScan scan) {
+  private static List roots(Scan scan) {
     List roots = new ArrayList();
-    scala.collection.Iterator paths = ((FileIndex) scan.fileIndex()).rootPaths().iterator();
+    if (!(scan instanceof FileScan)) return roots;
+    scala.collection.Iterator paths = ((FileIndex) ((FileScan) scan).fileIndex()).rootPaths().iterator();
     while (paths.hasNext()) roots.add(Plans.uri((Path) paths.next()));
     return roots;
   }

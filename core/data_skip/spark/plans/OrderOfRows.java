@@ -152,16 +152,20 @@ public final class OrderOfRows {
     for (int j = 0; j < theirs.size(); j++) {
       ScanAt place = (ScanAt) theirs.get(j);
       if (place.readsAll()) continue;
-      boolean meets = ofAny;
-      boolean all = ofAny || operators.get(one) instanceof InMemoryRelation; // of what was kept all files were read, perhaps
-      for (int i = 0; i < mine.size() && !(meets && all); i++) {
-        if (mine.get(i) == place || !((ScanAt) mine.get(i)).overlaps(place)) continue;
-        meets = true;
-        all = all || ((ScanAt) mine.get(i)).readsAll();
-      }
-      if (meets) met.add(place);
-      if (meets && all) none.add(place.scan);
+      if (!ofAny && !overlaps(mine, place, false)) continue;
+      met.add(place);
+      boolean kept = ofAny || operators.get(one) instanceof InMemoryRelation; // of what was kept all files were read, perhaps
+      if (kept || overlaps(mine, place, true)) none.add(place.scan);
     }
+  }
+
+  /** Whether one of some scans, or of those that read all files, reads a folder of another one. */
+  private static boolean overlaps(List scans, ScanAt place, boolean ofAll) {
+    for (int i = 0; i < scans.size(); i++) {
+      ScanAt one = (ScanAt) scans.get(i);
+      if (one != place && (!ofAll || one.readsAll()) && one.overlaps(place)) return true;
+    }
+    return false;
   }
 
   /** Goes through a plan from its root. chosen: whether it matters which rows it has, beside what is shown. Gives the scans below, as places. */
