@@ -229,14 +229,8 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return f"the schema at avroSchemaUrl={options[_SCHEMA_AT]!r} may change; give it as avroSchema"
     if reader["format"] == "avro" and options.get("positionalfieldmatching", "false") != "false":
         return "positionalFieldMatching=true counts positions among the columns that a query asks for, so that each reads other values"
-    if reader["format"] in (*AS_PARQUET, "orc") and (column := next(filter(_is_struct_with_default, reader["columns"]), None)):
-        return f"column {column[0]} is of a struct with a DEFAULT: Spark gives it other values where a query reads some of its fields only"
-    by_rows = reader["format"] == "geoparquet" or any(key in (reader["session"] or {}) for key in _BY_ROWS)
-    if reader["format"] in AS_PARQUET and by_rows and (column := next(filter(_has_default, reader["columns"]), None)):
-        return f"column {column[0]} has a DEFAULT: in queries that read Parquet row by row it has other values"
-    level = options.get(_POSITIONAL_LEVEL, (reader["session"] or {}).get(_POSITIONAL_LEVEL, "1"))
-    if reader["format"] == "orc" and level != "1":
-        return f"{_POSITIONAL_LEVEL}={level} finds fields of structs by their places among those that a query asks for"
+    if reader["format"] in (*AS_PARQUET, "orc") and (why := _why_by_other_columns(reader)):
+        return why
     if header_may_move(reader) and (small := next(filter(None, (_too_small(reader["session"] or {}, key) for key in FIRST_PART)), "")):
         return f"{small} may cut a CSV file before its header, which then is a row; at least {_LEAST_PART} bytes are known to do"
     separator = options.get("linesep", "")
@@ -250,6 +244,20 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return f"{why} reads other values where a query leaves out columns; read with columnPruning=false"
     if reader["format"] in WITH_MALFORMED and (why := why_of_this_year(filter(None, map(options.get, _FORMATS)), reader)):
         return f"the reader {why}"
+    return ""
+
+
+def _why_by_other_columns(reader: Mapping[str, Any]) -> str:
+    """Of files of columns, why the values of one depend on which others a query asks for; "" where they do not."""
+    session, columns = reader["session"] or {}, reader["columns"]
+    if column := next(filter(_is_struct_with_default, columns), None):
+        return f"column {column[0]} is of a struct with a DEFAULT: Spark gives it other values where a query reads some of its fields only"
+    level = reader["options"].get(_POSITIONAL_LEVEL, session.get(_POSITIONAL_LEVEL, "1"))
+    if reader["format"] == "orc" and level != "1":
+        return f"{_POSITIONAL_LEVEL}={level} finds fields of structs by their places among those that a query asks for"
+    by_rows = reader["format"] == "geoparquet" or any(key in session for key in _BY_ROWS)
+    if reader["format"] in AS_PARQUET and by_rows and (column := next(filter(_has_default, columns), None)):
+        return f"column {column[0]} has a DEFAULT: in queries that read Parquet row by row it has other values"
     return ""
 
 
