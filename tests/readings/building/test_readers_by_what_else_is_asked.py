@@ -44,6 +44,22 @@ def test_what_was_collected_of_such_a_default_is_not_used(lake: Lake) -> None:
 FEW = {"spark.sql.codegen.maxFields": "3"}  # as a hundred columns do, beyond which Spark reads ORC row by row: maps as TreeMaps
 
 
+def test_a_default_of_parquet_in_a_small_side(lake: Lake) -> None:
+    """For the key alone it is what the file holds, 5, and 9 for the query, which asks for a column before it that the file lacks."""
+    for k in (5, 9):
+        lake.file(f"{k}.parquet", {"k": [k] * 400, "pad": [f"{k * 97 + i * 2654435761 % 2**64:x}" for i in range(400)]})
+    side = Lake(lake.spark, lake.skipping, lake.folder.parent / "defaults")
+    side.file("0.parquet", {"c": [5]})
+    nine = {"CURRENT_DEFAULT": "9", "EXISTS_DEFAULT": "9"}
+    side.view("defaults", schema=StructType([StructField("a", LongType()), StructField("c", LongType(), True, nine)]))
+    with settings_of(lake.spark, {"spark.sql.parquet.enableVectorizedReader": "false", "spark.data_skip.join.leastBytes": "0"}):
+        lake.index(MinMax("k"))
+        lake.view()
+        report = lake.query("SELECT t.k, defaults.* FROM t JOIN defaults ON t.k = c")
+        assert "the other side was run first" in str(report)
+        assert [scan.files_read for scan in report.scans if not scan.table.endswith("defaults")] == [1]
+
+
 def write_orc(lake: Lake, name: str, columns: dict[str, pa.Array]) -> None:
     orc.write_table(pa.table(columns), str(lake.folder / name))
     aged(lake.folder / name)

@@ -1,4 +1,4 @@
-"""Tables of which sums, numbers and last rows depend on how Spark cuts files, which is by how much it reads in all."""
+"""Tables of which sums, numbers and last rows depend on how Spark cuts files, which is by how much it reads in all; what plans run once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,27 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from data_skip import MinMax, Skipping
 from tests.support import Lake, aged, settings_of
 
+SORTED = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.data_skip.join.leastBytes": "0", "spark.sql.adaptive.enabled": "false"}
 SETTINGS = {"spark.sql.files.openCostInBytes": "1000", "spark.sql.files.minPartitionNum": "2"}
 SUMS = "SELECT k, sum(x) AS s FROM ordered GROUP BY k"
 NUMBERED = "SELECT k, id, row_number() OVER (PARTITION BY k ORDER BY g) AS n FROM ordered"
+
+
+def plan_of(frame: DataFrame) -> str:
+    """The plan that Spark runs, as text."""
+    return str(frame._jdf.queryExecution().executedPlan())
+
+
+def how_often(lake: Lake, sql: str, part: str) -> tuple[int, int]:
+    """How often an operator stands in the plan of a query: without skipping, and with it."""
+    with lake.skipping.disabled():
+        plain = plan_of(lake.spark.sql(sql)).count(part)
+    return plain, plan_of(lake.spark.sql(sql)).count(part)
 
 
 def write(path: Path, k: int, rows: int, first: int) -> Path:

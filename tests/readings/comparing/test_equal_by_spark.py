@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.sql import DataFrame
 
 from data_skip import MinMax, ValueList
+from tests.readings.comparing.support import SORTED, how_often, plan_of
 from tests.support import Lake, settings_of
-
-SORTED = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.data_skip.join.leastBytes": "0", "spark.sql.adaptive.enabled": "false"}
 
 
 @pytest.fixture
@@ -20,21 +18,14 @@ def zeros(lake: Lake) -> Lake:
     return lake
 
 
-def plan_of(frame: DataFrame) -> str:
-    """The plan that Spark runs, as text."""
-    return str(frame._jdf.queryExecution().executedPlan())
-
-
 def test_what_differs_in_the_sign_of_a_zero_is_not_asked_of_both_sides(zeros: Lake) -> None:
     """Each scan was asked for its own zero, so that Spark read the table twice, and shuffled it twice: it was `equal`, and is not."""
     part = "SELECT t.k FROM t JOIN (SELECT * FROM VALUES ({}D, 0), (5D, 9) v(y, k)) v ON t.k = v.k AND CAST(t.x * v.y AS STRING) = '-0.0'"
     sql = f"{part.format('0.0')} UNION ALL {part.format('-0.0')}"
     with settings_of(zeros.spark, SORTED):
         zeros.query(sql)
-        with zeros.skipping.disabled():
-            plain = plan_of(zeros.spark.sql(sql))
-        assert "ReusedExchange" in plain
-        assert plan_of(zeros.spark.sql(sql)).count("ReusedExchange") == plain.count("ReusedExchange")
+        plain, skipping = how_often(zeros, sql, "ReusedExchange")
+        assert plain > 0 and skipping == plain
 
 
 SUMS = "(SELECT x, count(*) AS n FROM t WHERE k < 2 GROUP BY x)"
@@ -52,12 +43,8 @@ SOME = "(SELECT x FROM t WHERE k < 2 LIMIT 5)"
 def test_what_is_sampled_is_run_once_with_what_is_not(zeros: Lake, sql: str) -> None:
     """Below the sample no file was skipped, and beside it some were, so that Spark read the table twice, and shuffled it twice."""
     with settings_of(zeros.spark, SORTED):
-        with zeros.skipping.disabled():
-            plain = plan_of(zeros.spark.sql(sql))
-        assert plain.count("FileScan") == 1
-        frame = zeros.spark.sql(sql)
-        assert plan_of(frame).count("FileScan") == 1
-        assert len(frame.collect()) >= 2  # those beside the sample
+        assert how_often(zeros, sql, "FileScan") == (1, 1)
+        assert len(zeros.spark.sql(sql).collect()) >= 2  # those beside the sample
 
 
 def test_equal_parts_beside_another_sample_are_skipped(zeros: Lake) -> None:
@@ -85,10 +72,7 @@ def test_what_differs_in_pruning_that_spark_leaves_out_is_run_once(lake: Lake, c
         assert sum(scan.files_skipped for scan in lake.query(some).scans) == 2
         sql = f"{some} UNION ALL {part}"
         lake.query(sql)
-        with lake.skipping.disabled():
-            plain = plan_of(lake.spark.sql(sql))
-        assert plain.count("ReusedExchange") == 1
-        assert plan_of(lake.spark.sql(sql)).count("ReusedExchange") == 1
+        assert how_often(lake, sql, "ReusedExchange") == (1, 1)
 
 
 @pytest.mark.parametrize("part", ["SELECT k, max(x) AS x FROM ({}) GROUP BY k", "{}"])
@@ -101,10 +85,7 @@ def test_what_differs_in_the_order_of_columns_is_run_once(zeros: Lake, part: str
         assert sum(scan.files_skipped for scan in zeros.query(some).scans) == 2
         sql = f"{some} UNION ALL {all_of_them}"
         zeros.query(sql)
-        with zeros.skipping.disabled():
-            plain = plan_of(zeros.spark.sql(sql))
-        assert plain.count("FileScan") == 1
-        assert plan_of(zeros.spark.sql(sql)).count("FileScan") == 1
+        assert how_often(zeros, sql, "FileScan") == (1, 1)
 
 
 NUMBERS = "(SELECT CAST(id AS INT) AS k, CAST(id AS DOUBLE) AS y FROM range(3))"
@@ -139,10 +120,9 @@ def test_what_another_part_of_a_union_or_a_sub_query_plans_alike_is_run_once(zer
     with settings_of(zeros.spark, SORTED):
         assert sum(scan.files_skipped for scan in zeros.query(two(one, other).split(" UNION ALL SELECT a.n")[0]).scans) >= 2
         zeros.query(two(one, other))
-        with zeros.skipping.disabled():
-            plain = plan_of(zeros.spark.sql(two(one, other)))
-        assert "ReusedExchange" in plain
-        assert plan_of(zeros.spark.sql(two(one, other))).count("FileScan") == plain.count("FileScan")
+        assert how_often(zeros, two(one, other), "ReusedExchange")[0] > 0
+        plain, skipping = how_often(zeros, two(one, other), "FileScan")
+        assert skipping == plain
 
 
 @pytest.mark.parametrize(

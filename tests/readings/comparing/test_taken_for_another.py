@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from data_skip import DataSkipError, MinMax, ValueList
+from tests.readings.comparing.support import plan_of
 from tests.support import Lake, settings_of
 
 SUM, OTHER = "a + b + c", "c + b + a"  # of 0.1, 0.2 and 0.3
@@ -100,7 +101,7 @@ def test_what_spark_runs_once_though_its_plan_has_other_names(sums: Lake) -> Non
             sums.query(f"{sql} {dims}".format(one, other, value))
         of_one = f"{sql.replace('=', '<')} JOIN (SELECT n FROM VALUES (1), (2) AS d(n)) d ON x.k = d.n".format(SUM, SUM)
         sums.query(of_one)
-        assert "ReusedExchange" in str(sums.spark.sql(of_one)._jdf.queryExecution().executedPlan())
+        assert "ReusedExchange" in plan_of(sums.spark.sql(of_one))
 
 
 def test_operators_that_are_made_one_late(sums: Lake) -> None:

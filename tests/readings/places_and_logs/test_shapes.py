@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 import shapely
 from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType, StructField, StructType
 
 import data_skip
-from data_skip import Index, MinMax
+from data_skip import DataSkipError, Index, MinMax
 from geo_skip import GeoBox, S2Covering
 from tests.geo_skip.conftest import with_sedona
 from tests.support import Lake, aged
@@ -39,6 +40,16 @@ def sedona(with_sedona: SparkSession, tmp_path: Path) -> Iterator[Lake]:
     """An empty folder for a table, queried with Sedona's functions."""
     yield Lake(with_sedona, data_skip.enable(with_sedona), tmp_path / "table")
     with_sedona.catalog.dropTempView("t")
+
+
+def test_no_index_over_a_default_of_geoparquet(sedona: Lake) -> None:
+    """Its reader reads row by row, whatever is set: what a default is goes by the columns that a query asks for."""
+    sedona.spark_file("a.parquet", sedona.spark.sql("SELECT 1L AS b, ST_Point(1.0, 2.0) AS geometry"), "geoparquet")
+    seven = {"CURRENT_DEFAULT": "7", "EXISTS_DEFAULT": "7"}
+    schema = StructType([StructField("a", LongType(), True, seven), StructField("b", LongType())])
+    with pytest.raises(DataSkipError, match="has a DEFAULT: in queries that read Parquet row by row"):
+        sedona.index(MinMax("a"), format="geoparquet", schema=schema)
+    sedona.index(MinMax("b"), format="geoparquet", schema=schema)
 
 
 def wkb(lake: Lake, shapes: dict[str, Any]) -> None:

@@ -30,6 +30,13 @@ SIZED = {
 }
 
 
+def texts(lake: Lake, given: dict[str, str]) -> None:
+    """A file for each text s, with its length n, by which a query looks at the others only."""
+    for name, text in given.items():
+        lake.file(name, {"s": [text], "n": [len(text)]})
+    lake.index(ValueList("s"), ValueList("n"))
+
+
 def test_a_number_of_a_row_makes_no_size_here(lake: Lake) -> None:
     """Of the least of all integers ElementAt reads memory that is none of its array's: the JVM ends, as in jobs without the range of n."""
     for name, values in {"few": [1, 3], "more": [5, 6], "least": [-MOST - 1], "most": [MOST - 7, MOST]}.items():
@@ -52,9 +59,7 @@ def test_sizes_multiply(lake: Lake) -> None:
 
 def test_a_decimal_in_text_may_have_too_many_digits(lake: Lake) -> None:
     """Of 1E-6000000 Spark makes a decimal in ten seconds and more, of longer exponents in days: a query never looks at such a value."""
-    for name, text in {"one": "1.5", "two": "2.5", "far": "1E-6000000"}.items():
-        lake.file(name, {"s": [text], "n": [len(text)]})
-    lake.index(ValueList("s"), ValueList("n"))
+    texts(lake, {"one": "1.5", "two": "2.5", "far": "1E-6000000"})
     for parsed in (
         "from_json(concat('{\"q\":', s, '}'), 'q decimal(9,2)').q",
         "from_json(concat('[', s, ']'), 'array<decimal(9,2)>')[0]",
@@ -76,17 +81,13 @@ def test_of_dates_as_well(lake: Lake) -> None:
 
 def test_one_text_may_be_too_long_for_a_pattern(lake: Lake) -> None:
     """Java matches such a group by a call for each letter: of the other values it is known all the same."""
-    for name, text in {"short": "abab", "other": "x", "long": "ab" * 50_000}.items():
-        lake.file(name, {"s": [text], "n": [len(text)]})
-    lake.index(ValueList("s"), ValueList("n"))
+    texts(lake, {"short": "abab", "other": "x", "long": "ab" * 50_000})
     lake.check("n < 9 AND s RLIKE '^(a|b)*$'", {"short"})
 
 
 def test_a_text_that_is_too_long_for_a_pattern_to_go_back(lake: Lake) -> None:
     """Java tries all places of eight letters among 40, or all ways to repeat one, for days: a query never looks at such a value."""
-    for name, text in {"short": "aaaaaaax", "other": "b", "long": "a" * 40}.items():
-        lake.file(name, {"s": [text], "n": [len(text)]})
-    lake.index(ValueList("s"), ValueList("n"))
+    texts(lake, {"short": "aaaaaaax", "other": "b", "long": "a" * 40})
     for matches in (
         "s LIKE '%a%a%a%a%a%a%a%x'",
         "s LIKE ALL ('%x', '%a%a%a%a%a%a%a%x')",
@@ -118,9 +119,7 @@ def test_a_pattern_of_a_row_may_be_any(lake: Lake) -> None:
 
 def test_what_one_value_takes_is_not_waited_for(lake: Lake) -> None:
     """Each two of 20,000 letters are compared. A query that never looks at such a value does not wait."""
-    for name, text in {"short": "cba", "other": "b", "long": "a" * 20_000}.items():
-        lake.file(name, {"s": [text], "n": [len(text)]})
-    lake.index(ValueList("s"), ValueList("n"))
+    texts(lake, {"short": "cba", "other": "b", "long": "a" * 20_000})
     lake.view()
     ordered = "exists(split(s, ''), x -> exists(split(s, ''), y -> x > y))"
     with settings_of(lake.spark, {"spark.data_skip.decideSeconds": "1"}):
