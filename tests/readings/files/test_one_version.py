@@ -88,6 +88,22 @@ def test_all_scans_of_a_query_that_is_no_execution_read_one_version(
         assert run(pairs.where("a > 0")) == 4
 
 
+def test_what_a_query_was_given_that_has_ended_is_given_to_no_other(lake: Lake) -> None:
+    """A thread that is started in a query, as in `foreachBatch`, keeps its number also once that has ended."""
+    lake.file("a.parquet", {"x": [1]})
+    table = lake.index(MinMax("x"))
+    lake.spark.range(1).collect()
+    context, key = lake.spark.sparkContext, "spark.sql.execution.id"
+    context.setLocalProperty(key, "0")
+    try:
+        assert [table.read("snapshot").rdd.count(), len(table.read("snapshot").inputFiles())] == [1, 1]
+        lake.file("b.parquet", {"x": [2]})
+        table.refresh()
+        assert [table.read("snapshot").rdd.count(), len(table.read("snapshot").inputFiles())] == [2, 2]
+    finally:
+        context.setLocalProperty(key, None)  # type: ignore[arg-type]
+
+
 def test_what_a_query_was_given_is_forgotten_when_it_ends(lake: Lake) -> None:
     """Each version that is kept is one of all files of a table."""
     lake.file("a.parquet", {"x": [1]})

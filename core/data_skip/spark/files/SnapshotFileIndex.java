@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FileSourceConstantMetadataAttribute$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
@@ -104,8 +105,10 @@ public final class SnapshotFileIndex implements FileIndex {
     return table.bySetting;
   }
 
+  /** Spark's number of the execution that runs in this thread; null where none does: one that was started in an execution keeps its number for ever. */
   private String query() {
-    return table.session.sparkContext().getLocalProperty("spark.sql.execution.id");
+    String number = table.session.sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY());
+    return number == null || SQLExecution$.MODULE$.getQueryExecution(Long.parseLong(number)) == null ? null : number;
   }
 
   /** Python asks before it hands over the files of a snapshot. */
