@@ -39,6 +39,7 @@ _PLAIN: dict[str, tuple[str, str | tuple[str, ...]]] = {  # types that Spark rea
     "timestamp_ntz": ("INT64", "Timestamp(isAdjustedToUTC=false, timeUnit=microseconds"),
 }
 _BYTES = "FIXED_LEN_BYTE_ARRAY"
+_BITS = {"tinyint": 8, "smallint": 16}  # that lie as whole numbers of 32 bits
 _LIST = ".list.element"  # how writers of today lay out an array; a file of another layout is read
 
 
@@ -65,7 +66,8 @@ class Footer:
             return None
         if is_decimal(expression.type) and not self._ordered_decimal(place, expression.type):
             return None
-        return self.chunks_at(place)
+        chunks = self.chunks_at(place)
+        return chunks if all(_has_room(chunk, expression.type) for chunk in chunks) else None
 
     def _counts_nulls(self, of_lists: bool) -> bool:
         """Whether NULLs are counted by a writer that does so rightly. Who puts files together, as parquet-tools does, may not say whose."""
@@ -153,6 +155,17 @@ def _stored_as_spark_reads(column: pq.ColumnSchema, type_: str) -> bool:
     if column.physical_type == _BYTES:
         return bool(column.length == decimal_bytes(precision))
     return bool(precision <= 18 and column.physical_type == ("INT32" if precision <= 9 else "INT64"))
+
+
+def _has_room(chunk: pq.ColumnChunkMetaData, type_: str) -> bool:
+    """Whether numbers that are stored wider than their type surely have room in it: of 300, which a writer let pass for a TINYINT, Spark
+    reads 44."""
+    if type_ not in _BITS:
+        return True
+    found, most = statistics(chunk), (1 << _BITS[type_] - 1) - 1
+    if found is None or found.null_count == chunk.num_values:
+        return found is not None
+    return bool(found.has_min_max and -most - 1 <= found.min_raw and found.max_raw <= most)
 
 
 def _names(field: pa.Field) -> Iterator[str]:
