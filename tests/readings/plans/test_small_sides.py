@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,3 +97,16 @@ def test_neighbours_of_a_knn_join_are_those_among_all_rows(sedona: Lake) -> None
     sedona.spark.read.parquet(asked).selectExpr("top", "ST_Point(x, 0D) AS g").createOrReplaceTempView("asked")
     for more in ("", " AND top - 1 < id", " AND top - 2 <= id"):
         sedona.query(f"SELECT id FROM asked JOIN objects ON ST_KNN(asked.g, objects.g, 2, false){more}")
+
+
+def test_a_column_that_both_sides_have_is_of_neither(facts: Lake) -> None:
+    """Ids of attributes tell the sides apart: what one of them is made of must not be taken for a value of the other."""
+    gateway: Any = facts.spark.sparkContext._gateway
+    join = facts.spark.sql("SELECT * FROM facts JOIN zeros ON v = x")._jdf.queryExecution().analyzed().children().head()
+    filters = facts.skipping.jvm._shim.getClass().getClassLoader().loadClass("data_skip.RuntimeFilter")
+    of_join = next(found for found in filters.getMethods() if found.getName() == "ofJoin")
+    given = gateway.new_array(gateway.jvm.Object, 3)
+    given[0], given[1], given[2] = gateway.jvm.java.util.Collections.singletonList(join.condition().get()), join.left(), join.right()
+    runtime_filter = of_join.invoke(None, given)
+    assert runtime_filter.about(join.left().outputSet()) is not None
+    assert runtime_filter.about(join.outputSet()) is None

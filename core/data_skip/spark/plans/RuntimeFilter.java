@@ -88,13 +88,18 @@ public final class RuntimeFilter {
     return substituted.isEmpty() ? null : with(substituted);
   }
 
-  /** What the conditions ask of rows with this output; null where nothing. */
+  /**
+   * What the conditions ask of rows with this output; null where nothing. Not those that speak of what is in the output of the other side as
+   * well, as where Spark makes a join of a correlated sub-query: whose column that is, the id does not tell.
+   */
   public RuntimeFilter about(AttributeSet output) {
     List kept = new ArrayList();
+    AttributeSet theirs = scalar ? AttributeSet$.MODULE$.empty() : other.outputSet();
     for (int i = 0; i < conditions.size(); i++) {
-      Expression condition = (Expression) conditions.get(i);
-      AttributeSet mine = scalar ? condition.references() : condition.references().$minus$minus(other.outputSet());
-      if (!mine.isEmpty() && mine.subsetOf(output)) kept.add(condition);
+      AttributeSet asked = ((Expression) conditions.get(i)).references();
+      AttributeSet mine = asked.$minus$minus(theirs);
+      boolean clear = asked.intersect(theirs).intersect(output).isEmpty();
+      if (clear && !mine.isEmpty() && mine.subsetOf(output)) kept.add(conditions.get(i));
     }
     return kept.isEmpty() ? null : with(kept);
   }
