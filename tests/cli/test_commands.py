@@ -83,6 +83,29 @@ def test_a_query_both_ways(odd: Lake) -> None:
     assert told("query", "SELECT 1", "--repeats", "0")["scans"] == []
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO twice VALUES (1)",
+        "WITH w AS (SELECT 1) INSERT INTO twice SELECT * FROM w",
+        "FROM twice INSERT INTO twice SELECT *",
+        "CREATE TABLE another USING parquet AS SELECT 1 AS n",
+        "CALL data_skip.refresh('twice')",
+        "EXECUTE IMMEDIATE 'INSERT INTO twice VALUES (1)'",
+    ],
+)
+def test_a_command_is_not_run_once_each_way(lake: Lake, sql: str) -> None:
+    spark = lake.spark
+    try:
+        spark.sql(f"CREATE TABLE twice (n INT) USING parquet LOCATION '{lake.folder.as_uri()}'")
+        assert "is no query but a command" in run("query", sql, code=1).stderr
+        assert spark.table("twice").count() == 0 and not spark.catalog.tableExists("another")
+        assert told("query", "WITH w AS (SELECT * FROM twice) SELECT * FROM w; -- all", "--repeats", "0")["rows"] == 0
+    finally:
+        spark.sql("DROP TABLE IF EXISTS another")
+        spark.sql("DROP TABLE twice")
+
+
 def test_rows_that_differ(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.file("a.parquet", {"x": [1]})
     answers = iter([Counter([b"a"]), Counter([b"b"]), Counter([b"a"]), Counter([b"b"])])
