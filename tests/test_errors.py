@@ -148,6 +148,10 @@ def test_sessions_that_cannot_be_enabled(spark: SparkSession, skipping: Skipping
         data_skip.enable(SimpleNamespace())  # type: ignore[arg-type]
     with pytest.raises(DataSkipError, match="index_root"):
         data_skip.enable(spark, index_root=str(tmp_path))
+    for nowhere in ("", " ", 3):
+        with pytest.raises(DataSkipError, match=f"index_root={nowhere!r} is no folder; give a path of this machine"):
+            data_skip.enable(spark.newSession(), index_root=nowhere)  # type: ignore[arg-type]
     assert data_skip.enable(spark) is skipping
     other = spark.newSession()
+    assert data_skip.enable(other, index_root=tmp_path / "indexes").index_root == str(tmp_path / "indexes")
     data_skip.disable(other)  # was never enabled: no error

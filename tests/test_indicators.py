@@ -62,6 +62,8 @@ def test_of_a_table(lake: Lake) -> None:
     assert found.of_oracle == {"n = 5": 0.5, "n = 2": 0.5, "s = 'z' AND n < 3": 0.5}
     assert found.means == means(found.queries.values())
     assert "geometric means" in str(found)
+    for shown in (str(found), found._repr_html_().replace("&gt;", ">")):
+        assert "no row matches, so there are no indicators of n > 100" in shown
     assert lake.check("n = 5").scanning_factor == pytest.approx(found.queries["n = 5"].scanning_factor)
     assert "psi = 0.6" in str(lake.skipping.report())
 

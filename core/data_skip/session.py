@@ -18,7 +18,7 @@ from data_skip.building.source import is_in_catalog
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
 from data_skip.planning.callback import Callback
-from data_skip.planning.catalog import Catalog
+from data_skip.planning.catalog import Catalog, as_folder
 from data_skip.planning.decide import decide
 from data_skip.planning.explain import later
 from data_skip.planning.report import QueryReport, ScanReport
@@ -35,14 +35,15 @@ _sessions: dict[str, Skipping] = {}  # by Spark's own id of the session
 _sessions_lock = Lock()
 
 
-def enable(spark: SparkSession, index_root: str | None = None) -> Skipping:
+def enable(spark: SparkSession, index_root: str | PathLike[str] | None = None) -> Skipping:
     """Makes every query of a running session skip files. Once per session; again returns the same Skipping.
 
     index_root: a folder for the indexes of tables under whose root nothing may be written, or that are read by globs which would meet
     it (catalog.py lists them); by default each index lies in `.data_skip/` under the root of its table.
-    DataSkipError for a session that was stopped, one whose JVM cannot be reached, and for another index_root than the session was enabled
-    with. DataSkipWarning where Spark's workers run a Python that lacks this package.
+    DataSkipError for an index_root that is no folder, a session that was stopped, one whose JVM cannot be reached, and for another
+    index_root than the session was enabled with. DataSkipWarning where Spark's workers run a Python that lacks this package.
     """
+    index_root = as_folder(index_root)
     key = session_id(spark)
     refuse_stopped(spark)
     with _sessions_lock:
@@ -121,7 +122,7 @@ class Skipping:
         paths, for a format that is not supported, and, where no format is given, for the folder of a table of Delta, Iceberg or Hudi.
         """
         refuse_stopped(self.spark)
-        if not isinstance(name, (str, PathLike)):
+        if not isinstance(name, (str, PathLike)) or not fspath(name):
             raise DataSkipError(f"a table is named by its path, or by its name in the catalog, not by {name!r}")
         if not isinstance(options or {}, Mapping):  # nothing of it is quoted: it may hold a secret
             raise DataSkipError(f"options are a dictionary, as {{'header': 'true'}}, not a {type(options).__name__}")

@@ -83,6 +83,29 @@ def test_a_query_both_ways(odd: Lake) -> None:
     assert told("query", "SELECT 1", "--repeats", "0")["scans"] == []
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO twice VALUES (1)",
+        "WITH w AS (SELECT 1) INSERT INTO twice SELECT * FROM w",
+        "FROM twice INSERT INTO twice SELECT *",
+        "CREATE TABLE another USING parquet AS SELECT 1 AS n",
+        "CALL data_skip.refresh('twice')",
+        "EXECUTE IMMEDIATE 'INSERT INTO twice VALUES (1)'",
+    ],
+)
+def test_a_command_is_not_run_once_each_way(lake: Lake, sql: str) -> None:
+    spark = lake.spark
+    try:
+        spark.sql(f"CREATE TABLE twice (n INT) USING parquet LOCATION '{lake.folder.as_uri()}'")
+        assert "is no query but a command" in run("query", sql, code=1).stderr
+        assert spark.table("twice").count() == 0 and not spark.catalog.tableExists("another")
+        assert told("query", "WITH w AS (SELECT * FROM twice) SELECT * FROM w; -- all", "--repeats", "0")["rows"] == 0
+    finally:
+        spark.sql("DROP TABLE IF EXISTS another")
+        spark.sql("DROP TABLE twice")
+
+
 def test_rows_that_differ(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.file("a.parquet", {"x": [1]})
     answers = iter([Counter([b"a"]), Counter([b"b"]), Counter([b"a"]), Counter([b"b"])])
@@ -146,8 +169,15 @@ def test_text_is_read_as_it_is_told(lake: Lake) -> None:
         (["drop", "T", "-i", "ValueList(x)"], 1, "has no ValueList(x)"),
         (["refresh", "/nothing/there"], 1, "PATH_NOT_FOUND"),
         (["describe", "/nothing/there"], 1, "PATH_NOT_FOUND"),
+        (["create", "", "-i", "MinMax(x)"], 1, "a table is named by its path, or by its name in the catalog, not by ''"),
+        (["vacuum", ""], 1, "a table is named by its path"),
+        (["query", "SELECT 1", "--view", "t="], 1, "a table is named by its path"),
+        (["describe", "T", "--index-root", ""], 2, "--index-root is empty"),
+        (["describe", "T", "--format", "parqet"], 1, "parqet"),
+        (["describe", "T", "--schema", "x strin"], 1, "STRIN"),
         (["files", "T", "-w", "x >"], 1, "Spark does not understand 'x >'"),
         (["files", "T", "--option", "header"], 2, "write it as KEY=VALUE"),
+        (["files", "T", "--register", ""], 1, "name a module with register(spark)"),
         (["query", "SELECT * FROM nothing_there"], 1, "TABLE_OR_VIEW_NOT_FOUND"),
         pytest.param(["query", "SELECT no_function(x) FROM t", "--view", "t=T"], 1, "--register MODULE", marks=pytest.mark.long),
         (["vacuum", "T", "--hours", "0"], 2, "hours"),
@@ -264,6 +294,13 @@ def test_what_killed_writers_leave_is_deleted(lake: Lake) -> None:
     for hours in (0, 169, True):
         with pytest.raises(DataSkipError, match="give 1 to 168"):
             table.vacuum(hours)
+
+
+def test_a_vacuum_where_there_is_no_index(lake: Lake) -> None:
+    lake.file("a.parquet", {"x": [1]})
+    assert run("vacuum", str(lake.folder)).stdout == f"{lake.folder} has no index\n"
+    lake.index(MinMax("x"))
+    assert run("vacuum", str(lake.folder)).stdout == f"{lake.folder}: 0 files of its index were deleted\n"
 
 
 def test_nothing_elsewhere_is_deleted(lake: Lake, tmp_path: Path) -> None:

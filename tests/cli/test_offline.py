@@ -47,6 +47,7 @@ def test_a_table_without_an_index(lake: Lake, monkeypatch: pytest.MonkeyPatch) -
     assert LocalTable(str(lake.folder)).history() == LocalTable(str(lake.folder)).vacuum() == []
     monkeypatch.chdir(lake.folder.parent)
     assert is_local("table") and is_local("./table") and not is_local("s3a://table") and not is_local("nothing")
+    assert not is_local("")  # as of a variable of the shell that is not set
     assert LocalTable("table").describe().location == told.location
 
 

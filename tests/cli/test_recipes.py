@@ -22,3 +22,13 @@ def test_recipes_of_plugins() -> None:
     }.items():
         with pytest.raises(DataSkipError, match=why):
             recipe_of(text)
+
+
+def test_a_recipe_that_is_written_wrongly_is_told_as_a_recipe() -> None:
+    for text in ("geo:", "geo", "geo:lat,", "geo:f(lat", "geo:'lat"):
+        with pytest.raises(DataSkipError, match=r"; write a recipe as 'geo:lat,lng' or 'log:raw_access_log'$"):
+            recipe_of(text)
+    with pytest.raises(DataSkipError, match=r"'geo:lat,lng,bxes=3': the recipe takes no bxes=...; it takes boxes=...$"):
+        recipe_of("geo:lat,lng,bxes=3")
+    with pytest.raises(DataSkipError, match=r"recipe access_log has no column tme; it has .*time"):
+        recipe_of("log:access_log,tme=x")

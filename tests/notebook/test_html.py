@@ -70,7 +70,7 @@ SHOWN: list[Any] = [
     Description(EVIL, EVIL, 3, 10, 9, [{"index": EVIL, "files": 9, "bytes": 4096, "problem": EVIL}]),
     Description(EVIL, EVIL, None, 10, 0, []),
     Measured(EVIL, {EVIL: Indicators(0.1, 0.5, 0.5)}, {EVIL: 0.9}),
-    Measured(EVIL, {}, {}),
+    Measured(EVIL, {}, {}, [EVIL]),
 ]
 
 

@@ -52,14 +52,21 @@ def _mistyped(positional: Iterable[Any], known: Collection[str]) -> str:
     return f"; did you mean {near[0]}=...?" if near else ""
 
 
-def arguments_of(text: str, inside: str, known: Collection[str] | None = None) -> tuple[list[Any], dict[str, Any]]:
+def arguments_of(
+    text: str, inside: str, known: Collection[str] | None = None, form: str = f"an index {_EXAMPLE}"
+) -> tuple[list[Any], dict[str, Any]]:
     """What stands between the brackets of a text, by place and by name: literals of Python, and SQL for what is none.
 
-    known: the names that there are, whose values have to be literals; None: any. DataSkipError for what is written otherwise.
+    known: the names that there are, whose values have to be literals; None: any. form: what such a text looks like, as an error tells it.
+    DataSkipError for what is written otherwise.
     """
     positional: list[Any] = []
     named: dict[str, Any] = {}
-    for part in _parts(text, inside):
+    try:
+        parts = list(_parts(inside))
+    except ValueError as error:
+        raise DataSkipError(f"{text!r}: {error}; write {form}") from None
+    for part in parts:
         parameter = _NAMED.fullmatch(part)
         if parameter and (known is None or parameter[1] in known):
             name, written = parameter[1], parameter[2].strip()
@@ -73,39 +80,39 @@ def arguments_of(text: str, inside: str, known: Collection[str] | None = None) -
     return positional, named
 
 
-def _parts(text: str, inside: str) -> Iterator[str]:
-    """What stands between the commas that are in no brackets and no quotes."""
+def _parts(inside: str) -> Iterator[str]:
+    """What stands between the commas that are in no brackets and no quotes. ValueError for what is not closed, or nothing."""
     start, closing, i = 0, list[str](), 0
     while i < len(inside):
         letter = inside[i]
         if letter in "'\"`":
-            i = _end_of_quote(text, inside, i)
+            i = _end_of_quote(inside, i)
         elif letter in _OPEN:
             closing.append(_CLOSE[_OPEN.index(letter)])
         elif letter in _CLOSE and (not closing or closing.pop() != letter):
-            raise DataSkipError(f"{text!r}: a {letter!r} closes what was not opened; write an index {_EXAMPLE}")
+            raise ValueError(f"a {letter!r} closes what was not opened")
         elif letter == "," and not closing:
-            yield _part(text, inside[start:i])
+            yield _part(inside[start:i])
             start = i + 1
         i += 1
     if closing:
-        raise DataSkipError(f"{text!r}: a {closing[-1]!r} is missing; write an index {_EXAMPLE}")
-    yield _part(text, inside[start:])
+        raise ValueError(f"a {closing[-1]!r} is missing")
+    yield _part(inside[start:])
 
 
-def _end_of_quote(text: str, inside: str, start: int) -> int:
+def _end_of_quote(inside: str, start: int) -> int:
     """The place of the quote that ends what begins with one. Between backticks a backslash is itself."""
     quote, i = inside[start], start + 1
     while i < len(inside):
         if inside[i] == quote:
             return i
         i += 2 if inside[i] == "\\" and quote != "`" else 1
-    raise DataSkipError(f"{text!r}: a {quote} is missing; write an index {_EXAMPLE}")
+    raise ValueError(f"a {quote} is missing")
 
 
-def _part(text: str, part: str) -> str:
+def _part(part: str) -> str:
     if not part.strip():
-        raise DataSkipError(f"{text!r}: an SQL expression is missing; write an index {_EXAMPLE}")
+        raise ValueError("an SQL expression is missing")
     return part.strip()
 
 

@@ -193,8 +193,9 @@ def vacuum(
     """Deletes files of the index of a table that are out of date, or belong to commits that never came about."""
     with _perhaps_without_spark(asked, "vacuum", name) as found:
         deleted = found.vacuum(hours, dry_run)
+        is_none = not deleted and not found.history()
     gone = "would be deleted" if dry_run else "was deleted" if len(deleted) == 1 else "were deleted"
-    said = f"{name}: {counted(len(deleted), 'file', 'files')} of its index {gone}"
+    said = f"{name} has no index" if is_none else f"{name}: {counted(len(deleted), 'file', 'files')} of its index {gone}"
     shown.result({"table": name, "dry_run": dry_run, "deleted": deleted}, "\n  ".join([said, *deleted]))
 
 

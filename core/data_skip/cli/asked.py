@@ -62,6 +62,8 @@ class Asked:
         asked = {name: value for name, value in given.items() if value is not None}
         for name in ("conf", "option"):
             asked[name] = pairs(f"--{name}", asked.get(name, ()))
+        if not asked.get("index_root", "set").strip():  # as of a variable of the shell that is not set
+            raise typer.BadParameter("--index-root is empty: name a folder, or leave it out")
         return cls(**asked)
 
     @property
@@ -72,7 +74,7 @@ class Asked:
     @property
     def needs_spark(self) -> bool:
         """Whether something is asked that Spark alone understands."""
-        return bool(self.by_spark or self.master or self.conf or self.option)
+        return bool(self.by_spark or self.master or self.conf or self.format or self.schema or self.option)
 
 
 def pairs(option: str, texts: Sequence[str], form: str = "KEY=VALUE") -> dict[str, str]:

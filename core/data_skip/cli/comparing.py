@@ -11,9 +11,11 @@ from hashlib import blake2b
 from typing import Any
 
 from data_skip.cli.showing import sentence, table
+from data_skip.errors import DataSkipError
 from data_skip.planning.report import QueryReport, human
 from data_skip.session import Skipping
 from data_skip.spark.errors import SPARK_ERRORS
+from data_skip.spark.jvm import does_something
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,11 @@ def _skipped(read: int, total: int) -> str:
 def compare(skipping: Skipping, sql: str, repeats: int) -> Compared:
     """Runs a query once each way for its rows, then `repeats` times each way, in turns, for the median time.
 
-    The times are those of the first runs where repeats is 0. An error of Spark where the query fails without skipping, too.
+    The times are those of the first runs where repeats is 0. An error of Spark where the query fails without skipping, too. DataSkipError
+    for a statement that does something, before it does: it would be done twice.
     """
+    if does_something(skipping.spark, sql):
+        raise DataSkipError(f"{' '.join(sql.split())[:60]!r} is no query but a command, which would be run once each way; give a SELECT")
     before = skipping.report().execution_id
     failed, rows, first = "", None, 0.0
     try:

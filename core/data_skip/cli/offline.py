@@ -60,8 +60,8 @@ class LocalTable:
 
 
 def is_local(name: str) -> bool:
-    """Whether a name is that of a folder of this machine."""
-    return not is_elsewhere(name) and folder_of(name).is_dir()
+    """Whether a name is that of a folder of this machine. An empty one is none, as of a variable of the shell that is not set."""
+    return bool(name) and not is_elsewhere(name) and folder_of(name).is_dir()
 
 
 def is_elsewhere(name: str) -> bool:

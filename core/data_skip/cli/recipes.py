@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -19,9 +20,17 @@ def recipe_of(text: str) -> list[Index]:
     recipes = _recipes()
     if name.strip() not in recipes:
         raise DataSkipError(f"no recipe is called {name!r}; there are: {', '.join(sorted(recipes))}, as 'geo:lat,lng'")
-    arguments, named = arguments_of(text, rest)
+    arguments, named = arguments_of(text, rest, form="a recipe as 'geo:lat,lng' or 'log:raw_access_log'")
+    recipe = recipes[name.strip()]
+    parameters = inspect.signature(recipe).parameters.values()
+    known = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        known += named
+    if unknown := [key for key in named if key not in known]:
+        takes = ", ".join(f"{key}=..." for key in known)
+        raise DataSkipError(f"{text!r}: the recipe takes no {unknown[0]}=...{takes and f'; it takes {takes}'}")
     try:
-        return list(recipes[name.strip()](*arguments, **named))
+        return list(recipe(*arguments, **named))
     except (ValueError, TypeError) as error:
         raise DataSkipError(f"{text!r} is refused: {error}") from error
 

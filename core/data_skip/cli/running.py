@@ -40,7 +40,7 @@ def skipping(asked: Asked, command: str) -> Iterator[data_skip.Skipping]:
         for module in asked.register:
             try:
                 import_module(module).register(spark)
-            except (ImportError, AttributeError) as error:
+            except (ImportError, AttributeError, ValueError) as error:  # the last: of an empty name
                 raise DataSkipError(f"--register {module}: {error}; name a module with register(spark), as geo_skip or log_skip") from error
         yield found
 

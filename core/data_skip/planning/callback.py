@@ -7,7 +7,6 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -300,4 +299,5 @@ def _of_left(kept: Kept, catalog: Catalog) -> list[ScanReport]:
 def _of_one(scan: Scan, told: Mapping[str, Any], catalog: Catalog) -> ScanReport:
     find: Find = catalog.find if told["has_index"] else _none
     report = later(leave(judge(Listing.now(scan), find, catalog.knowledge)), catalog.knowledge)()
-    return replace(report, notes=list(dict.fromkeys([*told["why"], *report.notes])))
+    report.notes = list(dict.fromkeys([*told["why"], *report.notes]))
+    return report

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import entry_points
+from os import PathLike, fspath
 from os.path import isdir
 from posixpath import basename, dirname
 from types import ModuleType
@@ -73,8 +74,7 @@ class Catalog:
 
         DataSkipError for an `index_root` of which nobody can tell where it is.
         """
-        if index_root and _NO_PLACE.match(index_root):
-            raise DataSkipError(f"index_root={index_root!r} is no folder; give a path of this machine, or a URI as s3a://bucket/indexes")
+        index_root = as_folder(index_root)
         self.index_root = index_root.rstrip("/") if index_root else None
         relative = self.index_root is not None and not _SCHEME.match(self.index_root)
         self._indexes = (
@@ -169,6 +169,15 @@ class Catalog:
                 if snapshot is not None and snapshot.definitions:
                     break
         return result
+
+
+def as_folder(index_root: str | PathLike[str] | None) -> str | None:
+    """An `index_root` as text. DataSkipError for one of which nobody can tell where it is."""
+    if index_root is None:
+        return None
+    if not isinstance(index_root, (str, PathLike)) or not fspath(index_root).strip() or _NO_PLACE.match(fspath(index_root)):
+        raise DataSkipError(f"index_root={index_root!r} is no folder; give a path of this machine, or a URI as s3a://bucket/indexes")
+    return fspath(index_root)
 
 
 def places_of(root: str, index_root: str | None, spark: Hadoop | None) -> Places:

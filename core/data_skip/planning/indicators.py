@@ -81,6 +81,7 @@ class Measured:
     table: str
     queries: Mapping[str, Indicators]
     of_oracle: Mapping[str, float]  # the share of files skipped of those that hold no matching row
+    unmatched: Sequence[str] = ()  # the WHEREs that match no row
 
     @property
     def means(self) -> Indicators:
@@ -92,7 +93,7 @@ class Measured:
         for name, q, share in self._rows():
             factors = f"sigma {q.selectivity:.2g}  lambda {q.layout_factor:.2g}  mu {q.metadata_factor:.2g}  psi {q.scanning_factor:.2g}"
             lines.append(f"  {factors}  {share:.1%} of the oracle  {name}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {line}" for line in self._without())])
 
     def _repr_html_(self) -> str:
         factors = ("selectivity", "layout_factor", "metadata_factor", "scanning_factor")
@@ -101,7 +102,11 @@ class Measured:
             for name, q, share in self._rows()
         ]
         head = ["query", "selectivity σ", "layout λ", "metadata μ", "scanning ψ", "of the oracle", ""]
-        return html.shown(html.title(html.code(self.table)), html.table(head, rows), html.line("σ = ψ · λ · μ"))
+        lines = map(html.line, ["σ = ψ · λ · μ", *self._without()])
+        return html.shown(html.title(html.code(self.table)), html.table(head, rows), *lines)
+
+    def _without(self) -> list[str]:
+        return [f"no row matches, so there are no indicators of {where}" for where in self.unmatched]
 
     def _rows(self) -> list[tuple[str, Indicators, float]]:
         """Of each query, and of all, the indicators and the share of the oracle."""
@@ -128,10 +133,12 @@ def _file(frame: DataFrame) -> Column:
 def measured(table: str, found: Sequence[Row], reads: Mapping[str, Container[str]]) -> Measured:
     """What `matches` found, and the files that each query reads, by its WHERE, in the same order."""
     rows = [row["rows"] for row in found]
-    queries, of_oracle = {}, {}
+    queries, of_oracle, unmatched = {}, {}, []
     for i, (where, files) in enumerate(reads.items()):
         relevant = np.array([row[f"q{i}"] for row in found], np.int64)
         if relevant.any():
             is_read = [row["file"] in files for row in found]
             queries[where], of_oracle[where] = indicators(rows, relevant, is_read), reached(relevant > 0, is_read)
-    return Measured(table, queries, of_oracle)
+        else:
+            unmatched.append(where)
+    return Measured(table, queries, of_oracle, unmatched)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
 from threading import Lock
 
@@ -44,8 +43,12 @@ class Repeated:
     def report(self, number: str, milliseconds: float) -> list[ScanReport]:
         """The report of a decision that was taken again in so many; none where that is kept no more."""
         with self._lock:
-            report = self._reports.get(number)
-        return [] if report is None else [replace(report(), milliseconds=milliseconds)]
+            explained = self._reports.get(number)
+        if explained is None:
+            return []
+        report = explained()
+        report.milliseconds = milliseconds
+        return [report]
 
 
 def _follows(judgement: Judgement) -> bool:
