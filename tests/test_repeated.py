@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -125,7 +126,7 @@ def test_settings_and_what_is_known_of_indexes(lake: Lake, decided: Decided) -> 
     with settings_of(lake.spark, {"spark.sql.session.timeZone": "Asia/Kolkata"}):
         assert decided(SQL) == 1
     assert decided(SQL) == 0
-    lake.skipping.catalog.knowledge = callback.replace(lake.skipping.catalog.knowledge)
+    lake.skipping.catalog.knowledge = replace(lake.skipping.catalog.knowledge)
     assert decided(SQL) == 1
 
 
