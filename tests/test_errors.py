@@ -153,5 +153,6 @@ def test_sessions_that_cannot_be_enabled(spark: SparkSession, skipping: Skipping
             data_skip.enable(spark.newSession(), index_root=nowhere)  # type: ignore[arg-type]
     assert data_skip.enable(spark) is skipping
     other = spark.newSession()
-    assert data_skip.enable(other, index_root=tmp_path / "indexes").index_root == str(tmp_path / "indexes")
     data_skip.disable(other)  # was never enabled: no error
+    assert data_skip.enable(other, index_root=tmp_path / "indexes").index_root == str(tmp_path / "indexes")
+    data_skip.disable(other)
