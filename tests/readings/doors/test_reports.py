@@ -144,7 +144,8 @@ def test_what_is_kept_of_scans_without_an_index_holds_no_list_of_files(lake: Lak
         assert frame.count() == 1
         del frame, location
     lake.spark.catalog.dropTempView("bare")
-    for _ in range(10):  # what Python lets go of, the JVM is told after a while
+    lake.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()  # what is told of the end of a query holds its plan
+    for _ in range(50):  # what Python lets go of, the JVM is told after a while
         gc.collect()
         jvm.System.gc()
         if (alive := sum(reference.get() is not None for reference in kept)) <= 2:
