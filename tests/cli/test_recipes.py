@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from data_skip import DataSkipError, MinMax
+from data_skip import DataSkipError, Index, MinMax
+from data_skip.cli import recipes
 from data_skip.cli.recipes import recipe_of
 from geo_skip import GeoBox
 
@@ -32,3 +33,13 @@ def test_a_recipe_that_is_written_wrongly_is_told_as_a_recipe() -> None:
         recipe_of("geo:lat,lng,bxes=3")
     with pytest.raises(DataSkipError, match=r"recipe access_log has no column tme; it has .*time"):
         recipe_of("log:access_log,tme=x")
+
+
+def test_a_parameter_that_may_stand_by_its_place_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_column(column: str, *, limit: int = 1) -> list[Index]:
+        return [MinMax(column)] * limit
+
+    monkeypatch.setattr(recipes, "_recipes", lambda: {"mine": of_column})
+    assert recipe_of("mine:column=x, limit=2") == [MinMax("x")] * 2
+    with pytest.raises(DataSkipError, match=r"the recipe takes no colum=...; it takes column=..., limit=...$"):
+        recipe_of("mine:colum=x")

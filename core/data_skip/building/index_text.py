@@ -10,7 +10,7 @@ import ast
 import inspect
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -37,12 +37,17 @@ def parse_index(text: str, kinds: Mapping[str, type[Index]]) -> Index:
         near = get_close_matches(name, kinds, 1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise DataSkipError(f"{text!r} names no kind of index that this session knows; {hint}these are: {', '.join(sorted(kinds))}")
-    known = {p.name for p in inspect.signature(kind).parameters.values() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    known = named_parameters(kind)
     positional, named = arguments_of(text, inside, known)
     try:
         return kind(*positional, **named)
     except (ValueError, TypeError) as error:  # the second: what the class takes no such number of, or of another type
         raise DataSkipError(f"{text!r} is no index: {error}{_mistyped(positional, known)}") from error
+
+
+def named_parameters(function: Callable[..., Any]) -> list[str]:
+    """Which parameters of a class or a function may be given by their names."""
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def _mistyped(positional: Iterable[Any], known: Collection[str]) -> str:

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from types import ModuleType
 
-from data_skip.building.index_text import arguments_of
+from data_skip.building.index_text import arguments_of, named_parameters
 from data_skip.errors import DataSkipError
 from data_skip.index import Index
 
@@ -22,11 +22,9 @@ def recipe_of(text: str) -> list[Index]:
         raise DataSkipError(f"no recipe is called {name!r}; there are: {', '.join(sorted(recipes))}, as 'geo:lat,lng'")
     arguments, named = arguments_of(text, rest, form="a recipe as 'geo:lat,lng' or 'log:raw_access_log'")
     recipe = recipes[name.strip()]
-    parameters = inspect.signature(recipe).parameters.values()
-    known = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
-    if any(one.kind is one.VAR_KEYWORD for one in parameters):
-        known += named
-    if unknown := [key for key in named if key not in known]:
+    known = named_parameters(recipe)
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in inspect.signature(recipe).parameters.values())
+    if not takes_any and (unknown := [key for key in named if key not in known]):
         takes = ", ".join(f"{key}=..." for key in known)
         raise DataSkipError(f"{text!r}: the recipe takes no {unknown[0]}=...{takes and f'; it takes {takes}'}")
     try:
