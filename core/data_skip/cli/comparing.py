@@ -15,7 +15,7 @@ from data_skip.errors import DataSkipError
 from data_skip.planning.report import QueryReport, human
 from data_skip.session import Skipping
 from data_skip.spark.errors import SPARK_ERRORS
-from data_skip.spark.jvm import does_something
+from data_skip.spark.jvm import is_command
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def compare(skipping: Skipping, sql: str, repeats: int) -> Compared:
     The times are those of the first runs where repeats is 0. An error of Spark where the query fails without skipping, too. DataSkipError
     for a statement that does something, before it does: it would be done twice.
     """
-    if does_something(skipping.spark, sql):
+    if is_command(skipping.spark, sql):
         raise DataSkipError(f"{' '.join(sql.split())[:60]!r} is no query but a command, which would be run once each way; give a SELECT")
     before = skipping.report().execution_id
     failed, rows, first = "", None, 0.0

@@ -265,20 +265,20 @@ def forget_listing(spark: SparkSession, name: str) -> None:
     state.catalog().refreshTable(table)
 
 
-def does_something(spark: SparkSession, sql: str) -> bool:
+def is_command(spark: SparkSession, sql: str) -> bool:
     """Whether a statement is a command, as INSERT, CREATE TABLE or CALL, rather than a query. Spark's error for a text that is none."""
     jvm = spark._jvm
     assert jvm is not None
     names = [f"org.apache.spark.sql.catalyst.plans.logical.{name}" for name in ("Command", "ParsedStatement")]
     commands = [jvm.java.lang.Class.forName(name) for name in names]
 
-    def is_command(plan: Any) -> bool:  # below a WITH, or several below `FROM t INSERT ... INSERT ...`
+    def holds(plan: Any) -> bool:  # below a WITH, or several below `FROM t INSERT ... INSERT ...`
         name, parts = plan.getClass().getSimpleName(), plan.children()
         if name == "Call" or "ExecuteImmediate" in name or any(one.isInstance(plan) for one in commands):
             return True
-        return any(is_command(parts.apply(i)) for i in range(parts.length()))
+        return any(holds(parts.apply(i)) for i in range(parts.length()))
 
-    return is_command(spark._jsparkSession.sessionState().sqlParser().parsePlan(sql))
+    return holds(spark._jsparkSession.sessionState().sqlParser().parsePlan(sql))
 
 
 def stopped(spark: SparkSession) -> bool:
