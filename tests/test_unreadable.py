@@ -54,6 +54,15 @@ def test_an_expression_that_raises_an_error_in_one_file(lake: Lake) -> None:
         assert lake.read_by(f"SELECT * FROM parquet.`{lake.folder}` WHERE cast(s AS INT) = 3") == {"1.parquet", "2.parquet"}
 
 
+def test_the_file_that_an_error_names_is_read_alone_next(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(8):
+        _archive(lake, f"{number} 100%.csv.gz", number, whole=number != 3)
+    tries, collect = [], one_pass.collect
+    monkeypatch.setattr(one_pass, "collect", lambda *args: (tries.append(1), collect(*args))[1])
+    report = lake.table(**CSV).create_index(MinMax("x + 1"))
+    assert (report.files_collected, report.files_unreadable) == (7, 1) and len(tries) == 4  # all, that one, and the halves of the others
+
+
 @pytest.mark.long
 def test_too_many_are_no_matter_of_the_files(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_pass, "_MOST_UNREADABLE", 2)

@@ -99,7 +99,7 @@ def collect_files(
     def read(files: Mask, of: Sequence[Binding], others: bool) -> dict[int, Collected]:
         others = others or to_come
         found = partial(_read, target, state, listing, bindings=of, report=report, write=write if of is bindings else None)
-        return _read_all_that_can_be(found, files, unreadable, report, others, go_on=not target.new)
+        return _read_all_that_can_be(found, files, listing, unreadable, report, others, go_on=not target.new)
 
     direct_ones = set(asked.indexes)
     places, others = ([i for i, one in enumerate(bindings) if (one.index in direct_ones) is direct_] for direct_ in (True, False))
@@ -165,7 +165,7 @@ def _lift(listing: Listing, wanted: Mask, bindings: Sequence[Binding]) -> dict[i
 
 
 def _read_all_that_can_be(
-    read: Read, wanted: Mask, unreadable: dict[int, str], report: IndexReport, others: bool, go_on: bool
+    read: Read, wanted: Mask, listing: Listing, unreadable: dict[int, str], report: IndexReport, others: bool, go_on: bool
 ) -> dict[int, Collected]:
     """What a pass over the wanted files finds, without those that cannot be read, as an archive that is being written.
 
@@ -173,7 +173,7 @@ def _read_all_that_can_be(
     the files, whatever happens. Else DataSkipError where none can be read, or too many cannot.
     """
     try:
-        found = _read_in_parts(read, wanted, unreadable, go_on)
+        found = _read_in_parts(read, wanted, listing, unreadable, go_on)
     except SPARK_ERRORS as error:
         raise _cannot_be_read(report, error) from error
     report.unreadable = report.unreadable or next(iter(unreadable.values()), "")
@@ -189,8 +189,8 @@ def _cannot_be_read(report: IndexReport, error: Exception) -> DataSkipError:
     return DataSkipError(f"the files of {report.table} cannot be read: {first_line(error)}; {hint}{report.committed}")
 
 
-def _read_in_parts(read: Read, wanted: Mask, unreadable: dict[int, str], go_on: bool) -> dict[int, Collected]:
-    """A pass over the wanted files; where it fails, one over each half, and so on down to the files at fault, which are noted.
+def _read_in_parts(read: Read, wanted: Mask, listing: Listing, unreadable: dict[int, str], go_on: bool) -> dict[int, Collected]:
+    """A pass over the wanted files; where it fails, one over each of its parts, and so on down to the files at fault, which are noted.
 
     go_on: whether, of too many, those that are left are noted as well; else that is an error.
     """
@@ -204,12 +204,21 @@ def _read_in_parts(read: Read, wanted: Mask, unreadable: dict[int, str], go_on: 
         if len(places) == 1 or too_many:
             unreadable.update(dict.fromkeys(places.tolist(), first_line(error)))
             return {}
+        parts = _parted(places, listing, first_line(error))
     found: dict[int, Collected] = {}
-    for half in np.array_split(places, 2):
+    for chosen in parts:
         part = np.zeros(len(wanted), dtype=bool)
-        part[half] = True
-        found |= _read_in_parts(read, part, unreadable, go_on)
+        part[chosen] = True
+        found |= _read_in_parts(read, part, listing, unreadable, go_on)
     return found
+
+
+def _parted(places: np.ndarray[Any, Any], listing: Listing, message: str) -> list[np.ndarray[Any, Any]]:
+    """The files that an error of Spark names, where these are not all, and the others in two halves."""
+    paths = (uri.partition(":")[2] for uri in taken(listing.files, places)["path"].to_pylist())  # file:/x is file:///x in errors
+    named = np.array([path in message for path in paths])
+    parts = np.array_split(places, 2) if named.all() else [places[named], *np.array_split(places[~named], 2)]
+    return [part for part in parts if len(part)]
 
 
 def _read(
