@@ -16,6 +16,7 @@ from data_skip.planning import callback
 from data_skip.planning.bounded import Bounded
 from data_skip.spark.janino import load
 from data_skip.spark.jvm import SOURCES
+from data_skip.table import Table
 from tests.readings.files.support import SNAPSHOT, parted, passing, refreshed_after_the_first_scan, same
 from tests.readings.support import xs
 from tests.support import Lake, rows_of, settings_of
@@ -201,6 +202,34 @@ def test_what_users_have_cached_of_a_table_stays(catalog: Lake) -> None:
     assert table.refresh().files_current == 3
     assert catalog.spark.sql(count).collect()[0][0] == 2 and set(kept()) == blocks
     cached.unpersist()
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_who_holds_a_table_sees_what_is_inserted(lake: Lake, partitioned: bool) -> None:
+    """Whoever asked of a table had Spark make its relation anew: what held the one before did not see the next INSERT."""
+    spark = lake.spark
+    columns = "(x BIGINT, p INT) USING parquet PARTITIONED BY (p)" if partitioned else "(x BIGINT, p INT) USING parquet"
+    spark.sql(f"CREATE TABLE held {columns} LOCATION '{lake.folder}'")
+    asked: list[Callable[[Table], Any]] = [
+        lambda table: table,
+        lambda table: table.ensure_index(MinMax("x")),
+        lambda table: table.describe(),
+        lambda table: table.files("x = 1"),
+        lambda table: table.refresh(),
+    ]
+    try:
+        spark.sql("INSERT INTO held VALUES (1, 1)")
+        for i, ask in enumerate(asked):
+            spark.table("held").createOrReplaceTempView("t")
+            assert len(xs(spark.sql("SELECT x FROM t WHERE x > 0"))) == i + 1
+            ask(lake.skipping.table("held"))
+            spark.sql(f"INSERT INTO held VALUES ({i + 2}, 1)")
+            assert xs(spark.sql("SELECT x FROM t WHERE x > 0")) == list(range(1, i + 3))
+        spark.newSession().sql("ALTER TABLE held ADD COLUMN y INT")  # by another session: then it is made anew
+        lake.skipping.table("held").describe()
+        assert "y" in spark.table("held").columns
+    finally:
+        spark.sql("DROP TABLE held")
 
 
 def test_a_table_that_somebody_has_cached_is_indexed(lake: Lake) -> None:
