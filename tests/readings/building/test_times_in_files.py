@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -47,6 +51,19 @@ def test_moments_of_the_old_calendar_depend_on_the_zone_of_the_machine(lake: Lak
     for moment in moments:
         lake.query(f"SELECT * FROM t WHERE t = timestamp_micros({moment})")
     lake.query("SELECT n FROM t WHERE n = 1850", read=["1850"])
+
+
+def test_moments_of_orc_are_of_the_zone_of_the_executors(tmp_path: Path) -> None:
+    """Which are JVMs of their own: of that in which the driver is, all are UTC."""
+    command = [sys.executable, "-m", "tests.readings.building.on_executors", str(tmp_path / "t")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    alike, elsewhere, untold = json.loads(ran.stdout.splitlines()[-1])
+    assert alike[:3] == [4, 1, 3]
+    assert elsewhere[:3] == [4, 1, 0], "rows were lost, which executors of another zone find"
+    assert "collected with user.timezone='UTC', the query reads with 'UTC (driver), America/Los_Angeles (tasks)'" in elsewhere[3]
+    assert untold[:3] == [4, 1, 0]
+    assert "the query reads with 'UTC (driver), that of their machines (tasks)'" in untold[3]
 
 
 TIMES = {"csv": ("{},1", "t timestamp, n int"), "json": ('{{"t": "{}", "n": 1}}', "t timestamp, n int")}

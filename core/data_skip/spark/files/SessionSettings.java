@@ -12,7 +12,11 @@ import java.util.Map;
 import java.util.TimeZone;
 import java.util.TreeMap;
 import java.util.WeakHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
 import org.apache.spark.internal.config.ConfigEntry;
 import org.apache.spark.internal.config.ConfigEntry$;
 import org.apache.spark.sql.classic.SparkSession;
@@ -36,23 +40,22 @@ public final class SessionSettings {
 
   /** JSON: what is set in the session of a relation, and, where that is another, in that of the query. */
   public static RawValue of(SparkSession relation, SparkSession query) {
-    Configuration hadoop = relation.sparkContext().hadoopConfiguration();
     SQLConf conf = query.sessionState().conf();
-    String all = new SessionSettings(relation.sessionState().conf()).all(hadoop);
-    if (conf != relation.sessionState().conf()) all += "," + new SessionSettings(conf).all(hadoop);
+    String all = new SessionSettings(relation.sessionState().conf()).all(relation.sparkContext());
+    if (conf != relation.sessionState().conf()) all += "," + new SessionSettings(conf).all(relation.sparkContext());
     return new RawValue("[" + all + "]");
   }
 
   /** JSON: of Spark SQL, and of Hadoop's libraries. All scans of a query ask for the same. */
-  private String all(Configuration configuration) {
-    Object[] ofJava = {TimeZone.getDefault().getID(), Locale.getDefault(), System.getProperty(LOCALES), System.getProperty(JAVA), ruleVersion()};
-    List by = Arrays.asList(new Object[] {HadoopSettings.of(configuration), Arrays.asList(ofJava)});
+  private String all(SparkContext context) {
+    Object[] ofJava = {zone(context), locale(context), System.getProperty(LOCALES), System.getProperty(JAVA), ruleVersion()};
+    List by = Arrays.asList(new Object[] {HadoopSettings.of(context.hadoopConfiguration()), Arrays.asList(ofJava)});
     Object[] last = (Object[]) LAST.get(conf);
     if (last != null && by.equals(last[1]) && conf.settings().equals(last[0])) return (String) last[2];
     Map settings = new HashMap(scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs()));
     Map result = new TreeMap((Map) by.get(0));
     boolean same = addTo(result, settings);
-    result.putAll(effective());
+    result.putAll(effective(context));
     String json = Plans.json(result);
     if (same && conf.settings().equals(settings)) LAST.put(conf, new Object[] {settings, by, json}); // else they were changed meanwhile
     return json;
@@ -99,19 +102,47 @@ public final class SessionSettings {
   }
 
   /** What a session gives whether or not it is set: at other defaults on another machine, in another environment, or by another Spark. */
-  private Map effective() {
+  private Map effective(SparkContext context) {
     Map result = new LinkedHashMap();
     result.put("spark.sql.session.timeZone", conf.sessionLocalTimeZone());
     result.put("spark.sql.ansi.enabled", String.valueOf(conf.ansiEnabled()));
     result.put("spark.sql.legacy.timeParserPolicy", conf.getConfString("spark.sql.legacy.timeParserPolicy").toUpperCase(Locale.ROOT));
-    result.put("user.timezone", TimeZone.getDefault().getID());
-    result.put("user.locale", Locale.getDefault().toLanguageTag());
+    result.put("user.timezone", zone(context));
+    result.put("user.locale", locale(context));
     if (System.getProperty(LOCALES) != null) result.put(LOCALES, System.getProperty(LOCALES));
     result.put(JAVA, System.getProperty(JAVA));
     result.put("java.time.zone.version", ruleVersion());
     String[] version = org.apache.spark.package$.MODULE$.SPARK_VERSION().split("\\.");
     result.put("spark.version", version[0] + "." + version[1]);
     return result;
+  }
+
+  /** The time zone of the JVMs that evaluate expressions, here, and read files, in tasks. */
+  private static String zone(SparkContext context) {
+    String told = context.isLocal() ? null : told(context, "user.timezone");
+    return everywhere(context, TimeZone.getDefault().getID(), told);
+  }
+
+  private static String locale(SparkContext context) {
+    String language = context.isLocal() ? null : told(context, "user.language");
+    String country = language == null ? null : told(context, "user.country");
+    return everywhere(context, Locale.getDefault().toLanguageTag(), country == null ? null : new Locale(language, country).toLanguageTag());
+  }
+
+  /** What is so here, and in tasks: of those that run on other machines nobody knows it, unless they are told (null: they are not). */
+  private static String everywhere(SparkContext context, String here, String told) {
+    if (context.isLocal() || here.equals(told)) return here;
+    return here + " (driver), " + (told == null ? "that of their machines" : told) + " (tasks)";
+  }
+
+  /** The value of a property of Java that executors are started with, null without: of several the last one counts. */
+  private static String told(SparkContext context, String property) {
+    SparkConf conf = context.conf();
+    String options = conf.get("spark.executor.defaultJavaOptions", "") + " " + conf.get("spark.executor.extraJavaOptions", "");
+    Matcher found = Pattern.compile("(?:^|[\\s\"'])-D" + Pattern.quote(property) + "=[\"']?([^\\s\"']*)").matcher(options);
+    String value = null;
+    while (found.find()) value = found.group(1);
+    return value;
   }
 
   /** Of the rules of time zones that this Java brings, as `2024a`: updates of the same version of Java bring others. */
