@@ -23,12 +23,12 @@ from data_skip.building.source import (
     TableSource,
     TableState,
     as_indexed,
+    asking,
     files_below,
     frame_of,
     is_in_catalog,
     location_of,
     qualified,
-    refresh_table,
     root_of,
     state_of,
 )
@@ -66,7 +66,8 @@ class Table:
     """A table of files, and its indexes.
 
     Every method looks at the table and at its index as they are now: DataSkipError where Spark cannot read the table (any more), or the
-    folder of the index is none or cannot be read; of those that write, where it cannot be written.
+    folder of the index is none or cannot be read; of those that write, where it cannot be written. What the session keeps of a table of the
+    catalog, as a listing of its files, stays what it is.
     """
 
     def __init__(self, spark: SparkSession, jvm: Jvm, catalog: Catalog, source: TableSource, root: str) -> None:
@@ -100,7 +101,7 @@ class Table:
                     " lie, also rows that were deleted from it"
                 )
             source = as_indexed(source, snapshot)
-        return cls(spark, jvm, catalog, source, root_of(spark, jvm, source, None if options else snapshot))
+        return cls(spark, jvm, catalog, source, root_of(asking(spark, source), jvm, source, None if options else snapshot))
 
     @classmethod
     def by_index(cls, spark: SparkSession, jvm: Jvm, catalog: Catalog, name: str) -> Table:
@@ -111,12 +112,7 @@ class Table:
 
     def _state(self, alone: bool = False) -> TableState:
         """alone: as a session of its own reads it, in which nobody sets anything while it is indexed, nor registers functions."""
-        spark = self._spark
-        refuse_stopped(spark)
-        if alone:
-            if self._source.in_catalog:
-                refresh_table(spark, self.name)  # what the user's session keeps of it
-            spark = session_alone(spark)
+        spark = session_alone(self._spark) if alone else asking(self._spark, self._source)
         state = state_of(spark, self._jvm, self._source)
         self._refuse_moved(state.root)
         return state
@@ -313,7 +309,7 @@ class Table:
 
     def dry_run(self, where: str | None = None) -> tuple[list[str], list[str]]:
         """As `files`; and what a report would note: why indexes are not used, and what failed."""
-        frame = frame_of(self._spark, self._source)
+        frame = frame_of(asking(self._spark, self._source), self._source)
         if where is not None:
             try:
                 frame = frame.where(where)
@@ -358,8 +354,9 @@ class Table:
         if not wheres:
             raise DataSkipError("indicators takes the WHEREs of queries, as 'temp > 101'")
         reads = {where: set(self.files(where)) for where in wheres}
-        with self._jvm.unnoticed(), disabled(self._spark):
-            found = matches(frame_of(self._spark, self._source), list(reads))
+        frame = frame_of(asking(self._spark, self._source), self._source)
+        with jobs_of(self._spark), self._jvm.unnoticed(), disabled(frame.sparkSession):
+            found = matches(frame, list(reads))
         return measured(self.name, found, reads)
 
     def _warn_of_partition(self) -> None:

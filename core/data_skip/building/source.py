@@ -20,7 +20,7 @@ from data_skip.errors import DataSkipError
 from data_skip.files.listing import Listing
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS, first_line
-from data_skip.spark.jvm import Jvm, forget_listing
+from data_skip.spark.jvm import Jvm, refuse_stopped, session_alone
 from data_skip.store import Snapshot
 from data_skip.store.definition import Definition
 from data_skip.store.paths import HIDDEN, SUMMARIES
@@ -106,14 +106,6 @@ def qualified(jvm: Jvm, path: str) -> str:
         raise DataSkipError(f"table {path!r} cannot be read: {first_line(error)}") from error
 
 
-def refresh_table(spark: SparkSession, name: str) -> None:
-    """What a session keeps of a table of the catalog is not believed any more. DataSkipError where Spark does not have it."""
-    try:
-        forget_listing(spark, name)
-    except SPARK_ERRORS as error:
-        raise DataSkipError(f"table {name!r} cannot be read: {first_line(error)}") from error
-
-
 def location_of(spark: SparkSession, jvm: Jvm, name: str) -> str | None:
     """Where the catalog says that the files of a table lie, as a root is written; nothing is listed. None where it does not say."""
     try:
@@ -125,11 +117,19 @@ def location_of(spark: SparkSession, jvm: Jvm, name: str) -> str | None:
     return None if location is None else qualified(jvm, location)
 
 
+def asking(spark: SparkSession, source: TableSource) -> SparkSession:
+    """The session that is asked of a table: of one of the catalog a copy, as a session lists that once, for all its queries.
+
+    DataSkipError for a session that is stopped.
+    """
+    refuse_stopped(spark)
+    return session_alone(spark) if source.in_catalog else spark
+
+
 def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
-    """The table as it is now: with a listing of its own. DataSkipError where Spark cannot read it."""
+    """The table as a session reads it, a path with a listing of its own. DataSkipError where Spark cannot read it."""
     try:
         if source.in_catalog:
-            refresh_table(spark, source.name)
             return spark.table(source.name)
         reader = spark.read.options(**source.options)
         if source.format:

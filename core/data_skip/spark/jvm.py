@@ -248,39 +248,6 @@ def session_alone(spark: SparkSession) -> SparkSession:
     return session
 
 
-def forget_listing(spark: SparkSession, name: str) -> None:
-    """What a session keeps of the files of a table of its own catalog is not believed any more.
-
-    REFRESH TABLE would empty all caches that hold something of it, as well: what users have cached stays what it was. And their DataFrames
-    and views of the table would keep a listing of their own from then on, which an INSERT of the session brings up to date no more: so the
-    relation that they share stays, and lists anew, as after an INSERT, unless the table is another one by now.
-    """
-    state, jvm = spark._jsparkSession.sessionState(), spark._jvm
-    assert jvm is not None
-    parts = state.sqlParser().parseMultipartIdentifier(name)
-    names = [str(parts.apply(i)) for i in range(parts.length())]
-    if len(names) == 3 and names[0].lower() == "spark_catalog":
-        names = names[1:]
-    if len(names) > 2:
-        return  # of another catalog
-    table = jvm.org.apache.spark.sql.catalyst.TableIdentifier(names[-1], jvm.scala.Option.apply(names[0] if len(names) == 2 else None))
-    kept = None if state.catalog().isTempView(table) else _kept_relation(jvm, state.catalog(), table)
-    if kept is None:
-        state.catalog().refreshTable(table)
-    else:
-        kept.refresh()
-
-
-def _kept_relation(jvm: Any, catalog: Any, table: Any) -> Any:
-    """The relation of a table that a session's catalog keeps; None where it keeps none, or the table is another one by now."""
-    qualified = catalog.qualifyIdentifier(table)
-    name = jvm.org.apache.spark.sql.catalyst.QualifiedTableName(qualified.catalog().get(), qualified.database().get(), qualified.table())
-    kept = catalog.getCachedTable(name)
-    if kept is None or kept.getClass().getSimpleName() != "LogicalRelation" or kept.catalogTable().isEmpty():
-        return None
-    return kept if kept.catalogTable().get().equals(catalog.getTableMetadata(qualified)) else None
-
-
 def is_command(spark: SparkSession, sql: str) -> bool:
     """Whether a statement is a command, as INSERT, CREATE TABLE or CALL, rather than a query. Spark's error for a text that is none."""
     jvm = spark._jvm
