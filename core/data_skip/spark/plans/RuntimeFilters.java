@@ -70,8 +70,9 @@ public final class RuntimeFilters {
         continue;
       }
       long start = System.nanoTime();
-      TimeLimit limit = one.mayEnd() ? new TimeLimit(asking.sparkContext(), left) : null;
+      TimeLimit limit = null;
       try {
+        if (one.mayEnd()) limit = new TimeLimit(asking.sparkContext(), left);
         Expression found = one.resolve(asking);
         if (found != null) predicate = predicate == Literal$.MODULE$.TrueLiteral() ? found : new And(predicate, found);
         notes.add(one.sql() + ": " + one.side() + " was run first, in " + (System.nanoTime() - start) / 1000000 + " ms");
