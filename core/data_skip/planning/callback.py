@@ -37,7 +37,7 @@ _MOST_COLUMNS = 100  # that are told with each query
 
 
 class Callback:
-    """The JVM's java.util.function.BiFunction: holds no state of a query."""
+    """What the JVM asks (Answering): holds no state of a query."""
 
     def __init__(
         self, catalog: Catalog, refresh: Callable[[str, str], IndexReport], kept: Callable[[str], Any], again: Callable[[], str]
@@ -195,11 +195,6 @@ class Callback:
             left = Kept(told["kept"], self._kept)
             self.reports.add(told["execution_id"], told["number"], lambda: _of_left(left, catalog))
         return json.dumps([known[tuple(roots)] for roots in told["roots"]])
-
-    class Java:
-        """What py4j asks of a Python object that the JVM calls."""
-
-        implements = ("java.util.function.BiFunction",)
 
 
 def _last_snapshot(told: str, java: Any, catalog: Catalog) -> str:

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from data_skip.errors import DataSkipError
+from data_skip.spark.answering import Answering
 from data_skip.spark.bridge import Scan
 from data_skip.spark.errors import SPARK_ERRORS
 from data_skip.spark.janino import instance, load
@@ -50,7 +51,7 @@ class Jvm:
     """The JVM of one session: all that data-skip asks it about plans, and about DataFrames by their plans."""
 
     def __init__(self, spark: SparkSession, callback: Any, libraries: tuple[str, ...]) -> None:
-        """`callback` implements java.util.function.BiFunction: the JVM calls it while it plans and runs queries.
+        """callback: its `apply` is what the JVM calls while it plans and runs queries, as a java.util.function.BiFunction.
 
         libraries: with what the keys of Hadoop begin by which the libraries that read files are set.
 
@@ -64,7 +65,7 @@ class Jvm:
             )
         ensure_callback_server_started(gateway)
         self._session = spark._jsparkSession
-        self._callback = callback
+        self._callback = Answering(gateway, lambda question, java: callback.apply(question, java))
         self._shim = shim(gateway)
         self._shim.calls(_callback_client(gateway), ",".join(libraries))
 

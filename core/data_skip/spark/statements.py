@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from data_skip.errors import DataSkipError, DataSkipWarning
+from data_skip.spark.answering import Answering
 from data_skip.spark.errors import SPARK_ERRORS, first_line
 from data_skip.spark.janino import instance
 from data_skip.spark.jvm import load_plugin
@@ -34,18 +35,19 @@ class Statement:
 
 
 class Statements:
-    """The statements of one session: the JVM's java.util.function.BiFunction. It holds no state of a query."""
+    """The statements of one session. It holds no state of a query."""
 
     def __init__(self, spark: SparkSession, statements: Sequence[Statement]) -> None:
         self._spark = spark
         self._statements = {statement.name: statement for statement in statements}
+        self._asked = Answering(spark.sparkContext._gateway, lambda question, answer: self.apply(question, answer))
 
     def install(self) -> None:
         """From now on the session knows them. DataSkipWarning where this Spark has no place for them."""
         try:
             for name, statement in self._statements.items():
                 columns = None if statement.columns is None else _json(statement.columns)
-                self._shim.install(self._java_session, self, name, _json(statement.parameters), columns, statement.description)
+                self._shim.install(self._java_session, self._asked, name, _json(statement.parameters), columns, statement.description)
         except SPARK_ERRORS as error:
             advice = "what Python does by itself is not touched by that"
             message = f"this Spark takes no statements of SQL from data-skip; {advice}: {first_line(error)}"
@@ -81,11 +83,6 @@ class Statements:
     @property
     def _shim(self) -> Any:
         return _shim(self._spark.sparkContext._gateway)
-
-    class Java:
-        """What py4j asks of a Python object that the JVM calls."""
-
-        implements = ("java.util.function.BiFunction",)
 
 
 def _json(schema: pa.Schema) -> str:

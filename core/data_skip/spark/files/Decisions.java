@@ -37,15 +37,17 @@ public final class Decisions {
       answers.again(scan.executionId(), scan.number(), number(known), (System.nanoTime() - start) / 1e6);
       return DECIDED;
     }
-    if (!Connection.answersAtOnce()) {
-      python.apply("connect", null); // of this thread, as one of adaptive execution, that has not asked before
+    boolean opened = Connection.open(python); // of this thread, as one of adaptive execution, that has not asked before
+    try {
       if (!Connection.answersAtOnce()) return decision(asked(listing, "")); // it asks for what else would be told
+      String said = asked(listing, scan.which(false) + "\n" + told);
+      if (said == null || !said.startsWith(DECIDED)) return said;
+      if (!takeAway(listing, said)) return byCalls(listing, told, scan);
+      if (version != null && !number(said).isEmpty()) answers.put(version, told, said);
+      return DECIDED;
+    } finally {
+      if (opened) Connection.close();
     }
-    String said = asked(listing, scan.which(false) + "\n" + told);
-    if (said == null || !said.startsWith(DECIDED)) return said;
-    if (!takeAway(listing, said)) return byCalls(listing, told, scan);
-    if (version != null && !number(said).isEmpty()) answers.put(version, told, said);
-    return DECIDED;
   }
 
   /** Of what Python says, what is told with it that runtime filters are to be run, a line each; null where it says something else. */
@@ -57,7 +59,7 @@ public final class Decisions {
   public Object explained(AskedScan scan) {
     String number = Kept.keep(scan);
     try {
-      return python.apply("explain\n" + number + "\n" + scan.told().ofScan() + "\n" + scan.description(), null);
+      return Connection.ask(python, "explain\n" + number + "\n" + scan.told().ofScan() + "\n" + scan.description(), null);
     } finally {
       Kept.forget(number);
     }
@@ -86,7 +88,7 @@ public final class Decisions {
     String number = Kept.keep(listing);
     String said = null;
     try {
-      said = (String) python.apply("list\n" + number + "\n" + told, null);
+      said = (String) Connection.ask(python, "list\n" + number + "\n" + told, null);
     } finally {
       if (said == null) Kept.forget(number);
     }

@@ -15,8 +15,6 @@ import org.apache.spark.sql.classic.SparkSession;
  * set on this thread holds of it, as its group and its tags.
  */
 public final class EvaluationJob {
-  private static final String DESCRIPTION = "spark.job.description"; // the property of a thread that SparkContext keeps it in
-
   private final JavaRDD job;
   private final double seconds;
   private final String known;
@@ -34,11 +32,10 @@ public final class EvaluationJob {
   /** Runs it for a session's query, which ends where somebody cancels it. */
   public void run(SparkSession asking) {
     SparkContext context = asking.sparkContext();
-    String before = context.getLocalProperty(DESCRIPTION);
     long start = System.nanoTime();
     double most = PoolThreads.most(seconds, asking.sessionState().conf());
     TimeLimit limit = new TimeLimit(context, most);
-    context.setLocalProperty(DESCRIPTION, "data-skip: records of an index");
+    String before = SmallSide.describe(context, "data-skip: records of an index");
     try {
       List bytes = job.collect();
       for (int i = 0; i < bytes.size(); i++) found.add(Connection.text((byte[]) bytes.get(i)));
@@ -48,7 +45,7 @@ public final class EvaluationJob {
       if (!late && SmallSide.isCancelled(raised)) throw new SmallSide.Cancelled(raised);
       why = late ? "they took longer than " + UserSettings.shown(most) : String.valueOf(raised.getMessage());
     } finally {
-      context.setLocalProperty(DESCRIPTION, before);
+      SmallSide.describe(context, before);
       limit.close();
       taken = (System.nanoTime() - start) / 1e9;
     }

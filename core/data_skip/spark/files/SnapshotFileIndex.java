@@ -166,7 +166,7 @@ public final class SnapshotFileIndex implements FileIndex {
   private Named asked() {
     for (int i = 0; i < TRIES; i++) {
       Connection.answersAtOnce();
-      String said = (String) python.apply("snapshot\n" + table.uri + "\n" + table.contract + "\n" + table.part(), this);
+      String said = (String) Connection.ask(python, "snapshot\n" + table.uri + "\n" + table.contract + "\n" + table.part(), this);
       if (said == null) said = "\ndata-skip was disabled in this session";
       String[] parts = said.split("\n", 2);
       if (parts[0].isEmpty()) {

@@ -146,7 +146,7 @@ public final class Contracts {
     told.put("table", name);
     told.put("part", table.part());
     told.put("decide_seconds", new Double(UserSettings.decideSeconds(table.session.sessionState().conf())));
-    String why = (String) python.apply("follow\n" + Plans.json(told), this);
+    String why = (String) Connection.ask(python, "follow\n" + Plans.json(told), this);
     if (why == null || !why.isEmpty()) throw new IllegalStateException(why == null ? "data-skip was disabled in this session" : why);
     StructType partitions = ((HadoopFsRelation) scan.relation()).location().partitionSchema();
     SnapshotFileIndex files = (SnapshotFileIndex) kept.get(key);

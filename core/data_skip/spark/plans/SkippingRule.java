@@ -184,7 +184,7 @@ public final class SkippingRule extends Rule {
     String number = SmallSide.running() ? "" : Kept.keep(left); // of such a side the query tells by itself
     String said = null;
     try {
-      said = (String) python.apply("indexed\n" + left.question(number), null);
+      said = (String) Connection.ask(python, "indexed\n" + left.question(number), null);
     } finally {
       if (said == null) Kept.forget(number);
     }

@@ -25,6 +25,7 @@ import org.apache.spark.unsafe.Platform;
 public final class SmallSide {
   private static final ThreadLocal RUNNING = new ThreadLocal();
   private static final String KEYS = "data-skip: keys of a join";
+  private static final String DESCRIPTION = "spark.job.description"; // the property of a thread that SparkContext keeps it in
 
   private SmallSide() {}
 
@@ -91,16 +92,27 @@ public final class SmallSide {
     return found;
   }
 
-  /** The rows of a query, which Spark shows by a name. */
-  public static InternalRow[] run(Dataset rows, String name) {
+  /**
+   * From now on Spark's UI shows by this what the thread starts; what it has shown so far. A name that a query itself is given is shown nowhere,
+   * and has the user's QueryExecutionListeners told of it, and of its failure, as of a query of the user's.
+   */
+  public static String describe(SparkContext context, String description) {
+    String before = context.getLocalProperty(DESCRIPTION);
+    context.setLocalProperty(DESCRIPTION, description);
+    return before;
+  }
+
+  /** The rows of a query, which Spark's UI shows by a description. */
+  public static InternalRow[] run(Dataset rows, String description) {
     final QueryExecution execution = rows.queryExecution();
     SparkContext context = execution.sparkSession().sparkContext();
     String tags = TimeLimit.tags(context);
+    String before = describe(context, description);
     RUNNING.set(Boolean.TRUE);
     try {
       refuseOtherCaches(execution);
       return (InternalRow[]) SQLExecution$.MODULE$.withNewExecutionId(
-          execution, scala.Option.apply(name), new scala.runtime.AbstractFunction0() {
+          execution, scala.Option.empty(), new scala.runtime.AbstractFunction0() {
             public Object apply() {
               return execution.executedPlan().executeCollect();
             }
@@ -111,6 +123,7 @@ public final class SmallSide {
       return null;
     } finally {
       RUNNING.remove();
+      describe(context, before);
       TimeLimit.tags(context, tags); // of a query in a query, Spark takes the session's away at its end, by which its user interrupts both
     }
   }

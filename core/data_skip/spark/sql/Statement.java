@@ -41,7 +41,7 @@ public final class Statement {
       json.put("arguments", arguments);
       json.put("query", active.isEmpty() ? "" : Plans.executionId((SparkSession) active.get()));
       Connection.answersAtOnce();
-      why = python.apply(Plans.json(json), answer);
+      why = Connection.ask(python, Plans.json(json), answer);
     } catch (RuntimeException gone) {
       why = "Python does not answer: " + gone.getMessage();
     } finally {
