@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
 from pyspark.sql import SparkSession
 
@@ -16,13 +18,30 @@ DRIVER = "-Duser.timezone=UTC -Duser.language=en -Duser.country=US"
 OTHERS = {"spark.executor.extraJavaOptions": "-Duser.timezone=UTC -Duser.language=tr -Duser.country=TR -Djava.locale.providers=COMPAT"}
 UNTOLD = {"spark.executor.extraJavaOptions": "-Dx=1", "spark.executorEnv.TZ": "America/Los_Angeles"}
 ROWS = "VALUES ('aa', 1), ('iı', 3), ('<d>1,5</d>', 5), ('zz', 8) AS v(s, n)"
-ASKED = ("upper(s)", "from_xml(x, 'd double').d", "date_format(t, 'zzzz')")
+LOUD = """
+public class Loud implements org.apache.spark.sql.api.java.UDF1 {
+  public Object call(Object s) { return ((String) s).toUpperCase(); }
+}"""
+ASKED = ("upper(s)", "loud(s)", "from_xml(x, 'd double').d", "date_format(t, 'zzzz')")
 
 
 def session(of_executors: dict[str, str]) -> SparkSession:
     conf = {"spark.executor.memory": "512m", "spark.ui.enabled": "false", "spark.driver.extraJavaOptions": DRIVER, **of_executors}
     conf["spark.sql.session.timeZone"] = "Europe/Berlin"
     return SparkSession.builder.master("local-cluster[1,1,600]").config(map=conf).getOrCreate()
+
+
+def register(spark: SparkSession, jar: Path) -> None:
+    """A function of Java, that asks for the default locale."""
+    jvm: Any = spark.sparkContext._jvm
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.cook(LOUD)
+    with ZipFile(jar, "w") as file:
+        file.writestr("Loud.class", bytes(compiler.getBytecodes()["Loud"]))
+    spark.sql(f"ADD JAR '{jar}'")
+    session: Any = spark._jsparkSession
+    loud = session.sharedState().jarClassLoader().loadClass("Loud").newInstance()
+    session.udf().register("loud", loud, jvm.org.apache.spark.sql.types.DataTypes.StringType)
 
 
 def main(folder: Path) -> None:
@@ -38,6 +57,7 @@ def main(folder: Path) -> None:
     skipping.table(str(folder / "parquet")).create_index(ValueList("s"), ValueList("x"), ValueList("t"))
     skipping.table(str(folder / "parquet")).create_index(ValueList("substr(upper(s), 1, 9)"))
     spark.read.parquet(str(folder / "parquet")).createOrReplaceTempView("p")
+    register(spark, folder / "loud.jar")
     lost = []
     for asked in ASKED:
         with skipping.disabled():

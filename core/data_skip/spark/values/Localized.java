@@ -7,7 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Length;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.OctetLength;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.TryEval;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 
 /**
  * What goes by the language, the time zone or the names that a JVM has by default: tasks evaluate it by theirs, and where these may be others
@@ -19,6 +22,8 @@ public final class Localized {
   private static final Set PATTERNS = set( // by names of months and zones, and under LEGACY by calendars of java.util, which have a zone
       "DateFormatClass FromUnixTime GetTimestamp UnixTimestamp ToUnixTimestamp JsonToStructs CsvToStructs XmlToStructs StructsToJson StructsToCsv StructsToXml");
 
+  private static final Set OF_USERS = set("ScalaUDF ApplyFunctionExpression HiveSimpleUDF HiveGenericUDF"); // which may ask for any default
+
   private Localized() {}
 
   private static Set set(String names) {
@@ -28,8 +33,9 @@ public final class Localized {
   /** The expression, raising an error for letters that may be others in a task; null where it may be another there, and no letter shows it. */
   public static Expression raising(Expression expression) {
     boolean sameLanguage = TaskJvm.hasLanguage();
-    boolean samePatterns = TaskJvm.hasNames() && (TaskJvm.hasZone() || !Undated.isLegacy());
-    if (sameLanguage && samePatterns) return expression;
+    boolean sameZone = TaskJvm.hasZone();
+    boolean samePatterns = TaskJvm.hasNames() && (sameZone || !Undated.isLegacy());
+    if (sameLanguage && sameZone && samePatterns) return expression;
     if (hidden(expression, sameLanguage, samePatterns, false)) return null;
     return sameLanguage ? expression : checked(expression);
   }
@@ -37,6 +43,7 @@ public final class Localized {
   /** `caught`: an error would be as good as a value. */
   private static boolean hidden(Expression expression, boolean sameLanguage, boolean samePatterns, boolean caught) {
     String name = Code.nameOf(expression);
+    if (OF_USERS.contains(name) || callsUsers(expression)) return true;
     if (!samePatterns && PATTERNS.contains(name)) return true;
     if (!sameLanguage && (NUMBERS.contains(name) || (caught && LETTERS.contains(name)))) return true;
     scala.collection.Iterator children = expression.children().iterator();
@@ -44,6 +51,16 @@ public final class Localized {
       if (hidden((Expression) children.next(), sameLanguage, samePatterns, caught || expression instanceof TryEval)) return true;
     }
     return false;
+  }
+
+  /** Whether a method is called of a class that is not Spark's: of functions of a catalog. */
+  private static boolean callsUsers(Expression expression) {
+    Class of = expression instanceof StaticInvoke ? ((StaticInvoke) expression).staticObject() : null;
+    if (expression instanceof Invoke && ((Invoke) expression).targetObject() instanceof Literal) {
+      Object target = ((Literal) ((Invoke) expression).targetObject()).value();
+      of = target == null ? null : target.getClass();
+    }
+    return of != null && !of.getName().startsWith("org.apache.spark.") && !of.getName().startsWith("java.");
   }
 
   private static Expression checked(Expression expression) {
