@@ -25,13 +25,13 @@ SOURCES = tuple(
     "/".join(filter(None, ("spark", room, f"{name}.java")))
     for room, names in (
         ("trees", "PythonResults"),
-        ("", "Connection Kept UserSettings Meddling Plans Relations Determinism Substitution Unshared"),
+        ("", "Connection Kept UserSettings Meddling Plans Relations Determinism Substitution Unshared TaskJvm"),
         ("plans", "SameColumns ScannedFiles SideCost Alike Repeatable PoolThreads TimeLimit SessionWindows SmallSide"),
         ("values", "Doubtful"),
         ("trees", "Code TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm"),
         ("trees", "ReadableSql"),
-        ("values", "Undated Backtracking Bounded InTime PythonBatches PythonWorkers Evaluator Members Ranges"),
+        ("values", "Undated Backtracking Bounded Localized InTime PythonBatches PythonWorkers Evaluator Members Ranges"),
         (
             "files",
             "StorageSettings FilesNow Folders KnownFiles Freshness ListedFiles EvaluationJob Listing Answers ChosenFiles ExplainedPath",

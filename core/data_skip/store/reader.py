@@ -51,6 +51,7 @@ _POLICY = f"{SQL}legacy.timeParserPolicy"
 _FORMATS = ("dateformat", "timestampformat", "timestampntzformat")
 _PRUNING = f"{SQL}csv.parser.columnPruning.enabled"
 _LEAST_PART = 1 << 14
+_UNTOLD = "that of their machines"  # as TaskJvm.java has it
 _AS_JAVA = {"utf-16": (b"\xfe\xff", "utf-16-be"), "utf-32": (b"", "utf-32-be")}  # Python's own add other marks of the order of bytes
 _SHORT_YEAR = re.compile(r"(?<!y)y{1,2}(?!y)|(?<!Y)Y{1,2}(?!Y)")
 _OF_LOCAL_TIMES = ("orc", "csv", "json")  # formats of which readers make moments by the rules of a time zone
@@ -231,6 +232,10 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return "positionalFieldMatching=true counts positions among the columns that a query asks for, so that each reads other values"
     if reader["format"] in (*AS_PARQUET, "orc") and (why := _why_by_other_columns(reader)):
         return why
+    zone = (reader["session"] or {}).get(ZONE, "")
+    if reader["format"] == "orc" and _UNTOLD in zone and '"timestamp"' in json.dumps([type_ for _, type_, *_ in reader["columns"]]):
+        cure = "give them one by -Duser.timezone in spark.executor.extraJavaOptions"
+        return f"timestamps in ORC are of the time zone of executors, and the query reads with {zone!r}, which is not known; {cure}"
     if header_may_move(reader) and (small := next(filter(None, (_too_small(reader["session"] or {}, key) for key in FIRST_PART)), "")):
         return f"{small} may cut a CSV file before its header, which then is a row; at least {_LEAST_PART} bytes are known to do"
     separator = options.get("linesep", "")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -132,3 +136,15 @@ def test_random_parts_of_strings(spark: SparkSession, length: int) -> None:
             predicates.append(random.choice(tests).format(random.choice(parts), text))
         for kind in (Prefix, Suffix):
             check_index(kind("s", length), pa.table({"s": words}), predicates, spark)
+
+
+def test_letters_and_names_of_executors_that_have_others(tmp_path: Path) -> None:
+    """The driver finds what an expression gives of a file's values, and tasks evaluate it of its rows, by their language and names."""
+    command = [sys.executable, "-m", "tests.readings.values.on_other_executors", str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    told = json.loads(ran.stdout.splitlines()[-1])
+    assert told["lost"] == [], "rows were lost, which executors find"
+    assert told["skipped"] == 2, "of text in ASCII letters are the same, and files are skipped"
+    assert "collected with java.locale.providers='(default) (driver), COMPAT (tasks)', the query reads with '(default)'" in told["notes"]
+    assert "'UTC (driver), that of their machines with TZ=America/Los_Angeles (tasks)', which is not known" in told["refused"]

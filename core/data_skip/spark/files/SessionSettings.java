@@ -9,11 +9,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.TimeZone;
 import java.util.TreeMap;
 import java.util.WeakHashMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
@@ -28,7 +25,6 @@ public final class SessionSettings {
   private static final String[] OF_WORK = {
     "spark.sql.adaptive.", "spark.sql.sources.bucketing.", "spark.sql.shuffle.", "spark.sql.autoBroadcastJoinThreshold",
   };
-  private static final String LOCALES = "java.locale.providers"; // as settings.py has it
   private static final String JAVA = "java.specification.version";
   private static final Map LAST = Collections.synchronizedMap(new WeakHashMap()); // by SQLConf: what was set, what else counts, and what was told of that
 
@@ -48,14 +44,15 @@ public final class SessionSettings {
 
   /** JSON: of Spark SQL, and of Hadoop's libraries. All scans of a query ask for the same. */
   private String all(SparkContext context) {
-    Object[] ofJava = {zone(context), locale(context), System.getProperty(LOCALES), System.getProperty(JAVA), ruleVersion()};
+    SparkConf tasks = context.conf();
+    Object[] ofJava = {TaskJvm.zone(tasks), TaskJvm.locale(tasks), TaskJvm.locales(tasks), System.getProperty(JAVA), ruleVersion()};
     List by = Arrays.asList(new Object[] {HadoopSettings.of(context.hadoopConfiguration()), Arrays.asList(ofJava)});
     Object[] last = (Object[]) LAST.get(conf);
     if (last != null && by.equals(last[1]) && conf.settings().equals(last[0])) return (String) last[2];
     Map settings = new HashMap(scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs()));
     Map result = new TreeMap((Map) by.get(0));
     boolean same = addTo(result, settings);
-    result.putAll(effective(context));
+    result.putAll(effective(tasks));
     String json = Plans.json(result);
     if (same && conf.settings().equals(settings)) LAST.put(conf, new Object[] {settings, by, json}); // else they were changed meanwhile
     return json;
@@ -102,47 +99,19 @@ public final class SessionSettings {
   }
 
   /** What a session gives whether or not it is set: at other defaults on another machine, in another environment, or by another Spark. */
-  private Map effective(SparkContext context) {
+  private Map effective(SparkConf tasks) {
     Map result = new LinkedHashMap();
     result.put("spark.sql.session.timeZone", conf.sessionLocalTimeZone());
     result.put("spark.sql.ansi.enabled", String.valueOf(conf.ansiEnabled()));
     result.put("spark.sql.legacy.timeParserPolicy", conf.getConfString("spark.sql.legacy.timeParserPolicy").toUpperCase(Locale.ROOT));
-    result.put("user.timezone", zone(context));
-    result.put("user.locale", locale(context));
-    if (System.getProperty(LOCALES) != null) result.put(LOCALES, System.getProperty(LOCALES));
+    result.put("user.timezone", TaskJvm.zone(tasks));
+    result.put("user.locale", TaskJvm.locale(tasks));
+    if (TaskJvm.locales(tasks) != null) result.put(TaskJvm.LOCALES, TaskJvm.locales(tasks));
     result.put(JAVA, System.getProperty(JAVA));
     result.put("java.time.zone.version", ruleVersion());
     String[] version = org.apache.spark.package$.MODULE$.SPARK_VERSION().split("\\.");
     result.put("spark.version", version[0] + "." + version[1]);
     return result;
-  }
-
-  /** The time zone of the JVMs that evaluate expressions, here, and read files, in tasks. */
-  private static String zone(SparkContext context) {
-    String told = context.isLocal() ? null : told(context, "user.timezone");
-    return everywhere(context, TimeZone.getDefault().getID(), told);
-  }
-
-  private static String locale(SparkContext context) {
-    String language = context.isLocal() ? null : told(context, "user.language");
-    String country = language == null ? null : told(context, "user.country");
-    return everywhere(context, Locale.getDefault().toLanguageTag(), country == null ? null : new Locale(language, country).toLanguageTag());
-  }
-
-  /** What is so here, and in tasks: of those that run on other machines nobody knows it, unless they are told (null: they are not). */
-  private static String everywhere(SparkContext context, String here, String told) {
-    if (context.isLocal() || here.equals(told)) return here;
-    return here + " (driver), " + (told == null ? "that of their machines" : told) + " (tasks)";
-  }
-
-  /** The value of a property of Java that executors are started with, null without: of several the last one counts. */
-  private static String told(SparkContext context, String property) {
-    SparkConf conf = context.conf();
-    String options = conf.get("spark.executor.defaultJavaOptions", "") + " " + conf.get("spark.executor.extraJavaOptions", "");
-    Matcher found = Pattern.compile("(?:^|[\\s\"'])-D" + Pattern.quote(property) + "=[\"']?([^\\s\"']*)").matcher(options);
-    String value = null;
-    while (found.find()) value = found.group(1);
-    return value;
   }
 
   /** Of the rules of time zones that this Java brings, as `2024a`: updates of the same version of Java bring others. */

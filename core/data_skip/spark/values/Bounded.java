@@ -160,7 +160,8 @@ public final class Bounded {
     return raisingWhere(expression, place, new Or(new LessThan(number, literal(least)), new GreaterThan(number, literal(most))));
   }
 
-  private static Expression raisingWhere(Expression expression, int place, Expression beyond) {
+  /** The expression with an operand that raises an error where a condition holds. */
+  static Expression raisingWhere(Expression expression, int place, Expression beyond) {
     Expression operand = (Expression) expression.children().apply(place);
     Expression text = new Literal(UTF8String.fromString("too large"), DataTypes.StringType);
     Expression none = Cast$.MODULE$.apply(text, DataTypes.IntegerType, scala.Option.apply("UTC"), true); // which it is not

@@ -90,7 +90,8 @@ public final class Evaluator {
   /** The expression with sub-expressions replaced (or, where they are to be CHECKED, in that form); null as for `bind`, or where jobs differ. */
   public Expression bound(Expression expression, IdentityHashMap replaced) {
     if (Doubtful.anywhere(expression, replaced)) return null;
-    Expression raising = Undated.raising(replace(expression, replaced));
+    Expression alike = Localized.raising(replace(expression, replaced));
+    Expression raising = alike == null ? null : Undated.raising(alike);
     Expression small = raising == null ? null : Bounded.raising(raising);
     boolean known = small != null && small.references().isEmpty() && small.deterministic() && evaluable(small, new ArrayList());
     return known && !PythonBatches.in(small) ? Unshared.of(small) : null; // of what is not evaluable there may be no copy, as of a sub-query

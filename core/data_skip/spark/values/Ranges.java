@@ -72,7 +72,8 @@ public final class Ranges {
         for (int i = 0; i < children.length; i++) {
           references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
         }
-        Expression own = Bounded.raising((Expression) expression.withNewChildren(Plans.seq(references)));
+        Expression alike = Localized.raising((Expression) expression.withNewChildren(Plans.seq(references)));
+        Expression own = alike == null ? null : Bounded.raising(alike);
         if (own != null) {
           own = Unshared.of(own);
           this.step = new Repeated(own);

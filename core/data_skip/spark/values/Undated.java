@@ -69,7 +69,7 @@ public final class Undated {
     return expression instanceof Cast && ((Cast) expression).child().dataType() instanceof StringType && expression.dataType() instanceof TimestampType;
   }
 
-  private static boolean isLegacy() {
+  static boolean isLegacy() {
     return SQLConf.get().getConfString("spark.sql.legacy.timeParserPolicy", "EXCEPTION").equalsIgnoreCase("LEGACY");
   }
 
