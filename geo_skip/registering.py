@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from data_skip.plugin import instance, load
+from data_skip.plugin import instance, load, refuse_no_session
 
 _OVERLOADED = "ThreeArguments"
 _NEEDED = ("ST_Point", "ST_GeomFromWKT", "ST_GeomFromGeoJSON", "ST_GeomFromWKB")
@@ -27,6 +27,7 @@ def register(spark: SparkSession) -> None:
     Python; a filter by a constant region asks there only about points in the box around it. So where Sedona is used, register after
     SedonaContext.create(spark).
     """
+    refuse_no_session(spark)
     from geo_skip.functions import FUNCTIONS, WITHIN, bounds  # pandas takes its time
 
     if spark.catalog.functionExists("ST_Point"):

@@ -21,10 +21,13 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import pandas as pd
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import pandas_udf
 
+from data_skip import DataSkipError
 from data_skip.functions import versioned
+from data_skip.plugin import refuse_no_session
 
 Function = Callable[[str], Any]
 F = TypeVar("F", bound=Function)
@@ -110,6 +113,8 @@ def extractor(name: str, version: int | str = 1, returns: str = "string", aliase
     Define it in a module that Spark's workers can import: a function of a notebook is known by its code, and is another one after
     every change of it. A later extractor of the same name takes the place of an earlier one.
     """
+    if isinstance(aliases, str):
+        raise ValueError(f"aliases of extractor {name} are a list of names, not {aliases!r}")
 
     def mark(function: F) -> F:
         _know(Extractor(name, version, returns, function, f"log_skip_{name}(make_valid_utf8({{0}}))", ("value STRING",), tuple(aliases)))
@@ -132,8 +137,23 @@ def _know(new: Extractor) -> None:
             raise ValueError(f"an extractor is a SQL function, so its name has letters, digits and _ only, not {name!r}")
     if isinstance(new.version, bool) or not isinstance(new.version, int | str):
         raise ValueError(f"the version of extractor {new.name} must be a whole number or a text, not {new.version!r}")
+    if new.function is not None and not callable(new.function):
+        raise ValueError(f"extractor {new.name} is to be a function of one string, not {new.function!r}")
+    _refuse_sql(new)
     for name in (new.name, *new.aliases):
         _known[name] = new
+
+
+def _refuse_sql(new: Extractor) -> None:
+    """ValueError where the string has no place in the SQL of an extractor, or something has one that is not declared."""
+    why = "it has no place for the string"
+    try:
+        if "\0" in new.sql.format("\0", *new.parameters[1:]):
+            return
+    except (IndexError, KeyError, ValueError) as error:
+        why = f"{error}"
+    places = "{0} stands for the string, {1}, ... for the constants that are declared; braces that mean themselves are doubled"
+    raise ValueError(f"the SQL of extractor {new.name} cannot be {new.sql!r}: {why}; {places}")
 
 
 def extractors() -> list[Extractor]:
@@ -150,16 +170,22 @@ def known(name: str) -> Extractor:
 
 def register(spark: SparkSession) -> None:
     """Makes every extractor a SQL function of the session. A temporary function of the same name is replaced."""
+    refuse_no_session(spark)
     _registered.pop(spark, None)
     register_missing(spark)
 
 
 def register_missing(spark: SparkSession) -> None:
     """As `register`, but for those that it has registered in this session: Spark warns of each function that is replaced."""
+    refuse_no_session(spark)
     given = _registered.setdefault(spark, set())
     for each in extractors():
         if each not in given:
-            each.register(spark)
+            try:
+                each.register(spark)
+            except PySparkException as error:
+                why = str(error).strip().splitlines()[0]
+                raise DataSkipError(f"extractor {each.name} is no function of SQL: {why}; make it known anew, by the same name") from error
             given.add(each)
 
 

@@ -31,6 +31,8 @@ class Formatted(ValueList):
         if extractor_version is not None and extractor_version != found.version:
             advice = "drop the index and create it again"
             raise ValueError(f"collected by version {extractor_version} of extractor {extractor}, this is {found.version}; {advice}")
+        if not isinstance(constants, list | tuple):
+            raise ValueError(f"constants are a list, as [2], not {constants!r}")
         refuse_number(limit, "limit is the largest number of values kept a file")
         parameters = {"extractor": found.name, "constants": list(constants), "extractor_version": extractor_version, "limit": limit}
         Index.__init__(self, column, **parameters)

@@ -41,7 +41,7 @@ def recipe(name: str, **columns: str | None) -> list[Index]:
     columns: the table's own name of a column (or a SQL expression of one), where it is not the recipe's; None leaves it out. As
     recipe("json_events", time="ts", user_id=None). ValueError for a recipe or a column that there is none of.
     """
-    if name not in _RECIPES:
+    if not isinstance(name, str) or name not in _RECIPES:
         raise ValueError(f"no recipe is called {name!r}; there are {', '.join(_RECIPES)}")
     parts, expressions = _RECIPES[name]
     if unknown := sorted(columns.keys() - parts.keys()):

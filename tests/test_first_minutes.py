@@ -184,12 +184,32 @@ def test_what_notebooks_show(places: Lake) -> None:
 def test_a_name_that_is_none(places: Lake, skipping: Skipping) -> None:
     with pytest.raises(DataSkipError, match=r"Path does not exist.*; nor has the catalog a table of that name"):
         skipping.table("no_such_table")
+    with pytest.raises(DataSkipError, match=r"; with format, schema or options it is a path: leave them out for a table of the catalog$"):
+        skipping.table("no_such_table", "csv")
     with pytest.raises(DataSkipError, match=r"~ is a name like any other to Spark: give pathlib.Path\(...\).expanduser\(\)"):
         skipping.table("~/no/such/folder")
     with pytest.raises(DataSkipError, match=r"by its path, or by its name in the catalog, not by DataFrame\["):
         skipping.table(places.spark.range(1))  # type: ignore[arg-type]
     with pytest.raises(DataSkipError, match=r"^options are a dictionary, as \{'header': 'true'\}, not a str$"):
         skipping.table("no_such_table", "csv", options="fs.s3a.secret.key=x")  # type: ignore[arg-type]
+    for options, what in (({1: "x"}, "str by 1"), ({"header": ["x"]}, "list by 'header'")):
+        with pytest.raises(DataSkipError, match=f"^options are texts, numbers and booleans by their names, .*, not a {what}$"):
+            skipping.table("no_such_table", "csv", options=options)  # type: ignore[arg-type]
+    for format_ in ("", 1, ["csv"]):
+        with pytest.raises(DataSkipError, match=r"^format=.* is no name of a format, as 'parquet' or 'csv'$"):
+            skipping.table("no_such_table", format_)  # type: ignore[arg-type]
+
+
+def test_a_reader_that_is_told_nonsense_is_no_matter_of_the_format(places: Lake, skipping: Skipping) -> None:
+    for schema in ("lat dubble", "lat: (", 1, ["lat"]):
+        with pytest.raises(
+            DataSkipError, match=r"^schema=.* is not understood: .*; give it as 'id bigint, city string', or as a StructType$"
+        ):
+            skipping.table(str(places.folder), schema=schema)
+    for options in ({"modifiedAfter": "yesterday"}, {"pathGlobFilter": "[["}, {"basePath": "/nowhere"}):
+        with pytest.raises(DataSkipError, match="cannot be read: ") as caught:
+            skipping.table(str(places.folder), options=options)
+        assert "give format" not in str(caught.value)
 
 
 def test_a_folder_of_json_that_is_read_as_parquet(lake: Lake, skipping: Skipping) -> None:
@@ -200,6 +220,18 @@ def test_a_folder_of_json_that_is_read_as_parquet(lake: Lake, skipping: Skipping
     lake.text("0.json", '{"x": 1}')
     with pytest.raises(DataSkipError, match=r"0\.json is not a Parquet file .*; give format=\.\.\. if its files are not Parquet"):
         skipping.table(folder).create_index(MinMax("x"))
+
+
+def test_a_where_that_spark_does_not_compute(places: Lake) -> None:
+    for ask in (places.table().files, places.table().indicators):
+        with pytest.raises(DataSkipError, match=r"^Spark does not understand .temp > 'x'. on .*CAST_INVALID_INPUT"):
+            ask("temp > 'x'")
+
+
+def test_indexes_that_are_none_are_not_fitted(places: Lake) -> None:
+    for indexes in ((), ("temp",)):
+        with pytest.raises(DataSkipError, match=r"^fitted takes indexes, as MinMax\('temp'\), not"):
+            places.table().fitted(*indexes)  # type: ignore[arg-type]
 
 
 def test_a_view_with_the_name_of_its_folder(places: Lake, skipping: Skipping, monkeypatch: pytest.MonkeyPatch) -> None:

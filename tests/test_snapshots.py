@@ -181,6 +181,9 @@ def test_small_sides_are_not_run_of_files_that_may_change(lake: Lake, made: Tabl
 
 
 def test_what_is_refused(lake: Lake, made: Table) -> None:
+    for freshness in (None, 60):
+        with pytest.raises(DataSkipError, match=f"freshness={freshness} is no contract"):
+            made.read(freshness)  # type: ignore[arg-type]
     with pytest.raises(DataSkipError, match="freshness='newest' is no contract"):
         made.read("newest")
     with pytest.raises(DataSkipError, match="pathGlobFilter chooses files"):

@@ -31,7 +31,7 @@ class ByIndex:
 
     def read(self, freshness: str) -> DataFrame:
         """The DataFrame, by another contract than "listing"; DataSkipError as `Table.read` says."""
-        seconds = seconds_of(freshness)
+        seconds = seconds_of(freshness) if isinstance(freshness, str) else None
         if freshness != "snapshot" and seconds is None:
             raise DataSkipError(
                 f"freshness={freshness!r} is no contract; there are 'listing', 'snapshot', and as 'bounded(60)', of 60 seconds"

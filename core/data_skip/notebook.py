@@ -79,6 +79,8 @@ def _run(variables: dict[str, Any], line: str, cell: str) -> Shown:
         _LINE.error(str(error))
     if asked.rows < 0:
         _LINE.error(f"-n {asked.rows} is no number of rows")
+    if asked.output is not None and not asked.output.isidentifier():
+        _LINE.error(f"-o {asked.output} is no name of a variable")
     query = cell.strip().rstrip(";")
     if not query:
         _LINE.error("write a query below it")

@@ -13,6 +13,7 @@ from data_skip.proofs.value_set import EVERYTHING, Interval, ValueSet
 from data_skip.sample import Sample
 from data_skip.spark.janino import instance
 from data_skip.spark.jvm import load_plugin as load
+from data_skip.spark.jvm import refuse_no_session
 
 __all__ = [
     "EVERYTHING",
@@ -30,6 +31,7 @@ __all__ = [
     "may_hold",
     "owners",
     "plain_string",
+    "refuse_no_session",
     "satisfying",
     "speak_of",
 ]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from os import PathLike, fspath
 from threading import Lock
+from types import NoneType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -124,8 +125,9 @@ class Skipping:
         refuse_stopped(self.spark)
         if not isinstance(name, (str, PathLike)) or not fspath(name):
             raise DataSkipError(f"a table is named by its path, or by its name in the catalog, not by {name!r}")
-        if not isinstance(options or {}, Mapping):  # nothing of it is quoted: it may hold a secret
-            raise DataSkipError(f"options are a dictionary, as {{'header': 'true'}}, not a {type(options).__name__}")
+        if format is not None and (not isinstance(format, str) or not format.strip()):
+            raise DataSkipError(f"format={format!r} is no name of a format, as 'parquet' or 'csv'")
+        _refuse_options(options)
         path = fspath(name)
         if isinstance(name, PathLike) and "/" not in path:
             path = f"./{path}"  # of text, a table or view of the catalog may have that name
@@ -157,6 +159,17 @@ class Skipping:
     def decide(self, listing: Listing) -> ScanReport:
         """Takes away from a listing the files that need not be read, and says why."""
         return later(decide(listing, self.catalog.find, self.catalog.knowledge), self.catalog.knowledge)()
+
+
+def _refuse_options(options: Any) -> None:
+    """DataSkipError for what spark.read takes for no options, or would take the text of. No value is quoted: it may hold a secret."""
+    if options is not None and not isinstance(options, Mapping):
+        raise DataSkipError(f"options are a dictionary, as {{'header': 'true'}}, not a {type(options).__name__}")
+    for key, value in (options or {}).items():
+        if not isinstance(key, str) or not isinstance(value, (str, int, float, NoneType)):
+            raise DataSkipError(
+                f"options are texts, numbers and booleans by their names, as {{'header': 'true'}}, not a {type(value).__name__} by {key!r}"
+            )
 
 
 def _number(execution_id: str) -> int:

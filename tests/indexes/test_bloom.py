@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
@@ -89,8 +91,8 @@ def test_refuses_what_is_not_hashed(lake: Lake, sql: str) -> None:
         lake.index(BloomFilter(sql))
 
 
-@pytest.mark.parametrize("fpp", [0, 1, -0.1, NAN])
-def test_refuses_what_is_no_probability(fpp: float) -> None:
+@pytest.mark.parametrize("fpp", [0, 1, -0.1, NAN, "0.1", None])
+def test_refuses_what_is_no_probability(fpp: Any) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         BloomFilter("v", fpp=fpp)
 

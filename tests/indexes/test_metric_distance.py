@@ -174,11 +174,19 @@ def test_refuses_what_is_no_metric(lake: Lake) -> None:
         {"metric": "great_circle"},
         {"margin": -1.0},
         {"origin": b"x"},
+        {"metric": None},
+        {"margin": "1"},
     ],
 )
 def test_refuses_arguments_that_make_no_sense(arguments: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"origin|metric|takes|margin"):
         MetricDistance("x", **arguments)  # type: ignore[arg-type]
+
+
+def test_an_origin_of_two_columns_is_a_list_of_two_numbers() -> None:
+    for origin in (5, "47,8", [47.0], ["47", "8"]):
+        with pytest.raises(ValueError, match=r"^origin is a (list of 2 values|latitude and a longitude)"):
+            MetricDistance("lat", "lng", origin=origin, metric="great_circle")
 
 
 @pytest.mark.long

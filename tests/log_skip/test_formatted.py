@@ -13,6 +13,7 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+import geo_skip
 import log_skip
 from data_skip import DataSkipError, ValueList
 from data_skip.testing import check_index
@@ -210,3 +211,33 @@ def test_refuses_what_it_cannot_be(lake: Lake) -> None:
         log_skip.extractor("agent", version=1.5)(vendor)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a string or a whole number"):
         Formatted("path", "path_prefix", [1.5])
+    for constants in (2, "2"):
+        with pytest.raises(ValueError, match=r"^constants are a list, as \[2\], not "):
+            Formatted("path", "path_prefix", constants)  # type: ignore[arg-type]
+
+
+def test_an_extractor_that_cannot_be_one_is_not_known(extractors: None) -> None:
+    """Where one was, `register` ended at it, with an error that did not name it, and so did `read_access_log`."""
+    known_before = log_skip.extractors()
+    with pytest.raises(ValueError, match="extractor agent is to be a function of one string, not 3"):
+        log_skip.extractor("agent")(3)  # type: ignore[type-var]
+    with pytest.raises(ValueError, match="aliases of extractor agent are a list of names, not 'browser'"):
+        log_skip.extractor("agent", aliases="browser")
+    for sql in ("lower(x)", "lower({0)", "lower({1})", "lower({text})", "lower({{0}})"):
+        with pytest.raises(ValueError, match=r"the SQL of extractor low cannot be '.*: .*; \{0\} stands for the string"):
+            log_skip.sql_extractor("low", sql)
+    assert log_skip.extractors() == known_before
+
+
+def test_an_extractor_that_is_no_function_of_sql_is_named(spark: SparkSession, extractors: None) -> None:
+    log_skip.extractor("zz_vendor", returns="strnig")(vendor)
+    with pytest.raises(DataSkipError, match=r"^extractor zz_vendor is no function of SQL: .*; make it known anew, by the same name$"):
+        log_skip.register(spark)
+    log_skip.extractor("zz_vendor")(vendor)
+    log_skip.register(spark)
+
+
+def test_a_session_that_is_none(spark: SparkSession) -> None:
+    for register in (log_skip.register, geo_skip.register, lambda found: log_skip.read_access_log(found, "t")):
+        with pytest.raises(DataSkipError, match="takes a running, classic SparkSession, not None"):
+            register(None)

@@ -64,6 +64,15 @@ def test_a_place_where_nothing_can_be_written(report: QueryReport, tmp_path: Pat
             report.save(path)
 
 
+def test_a_page_is_no_picture(report: QueryReport, tmp_path: Path) -> None:
+    for name in ("report.pdf", "report.PNG"):
+        with pytest.raises(
+            DataSkipError, match=r"the report cannot be written to '.*': it is a page; give the path of a file as 'report.html'"
+        ):
+            report.save(tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
 def test_a_text_that_no_encoding_has(tmp_path: Path) -> None:
     page = ScanReport("t", errors=["filter f: OSError: caf\udce9.txt"]).save(tmp_path / "t.html").read_text("utf-8")
     assert "filter f: OSError: caf?.txt" in page

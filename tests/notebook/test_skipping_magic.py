@@ -79,6 +79,7 @@ def test_a_call_and_where_skipping_is_off(shell: Any, table: Lake, skipping: Ski
         ("", "  ", "write a query below it"),
         ("-n many", "SELECT 1", "invalid int value: 'many'"),
         ("-n -1", "SELECT 1", "is no number of rows"),
+        ("-o 3x", "SELECT 1", "-o 3x is no name of a variable"),
         ("--what", "SELECT 1", "unrecognized arguments: --what"),
         ("'", "SELECT 1", "No closing quotation"),
     ],

@@ -180,7 +180,7 @@ def test_arguments_are_constants_of_any_form(ask: Ask, spark: SparkSession, weat
         ("SELECT * FROM data_skip_files({}, 'temp > 1', what => 3)", "has no parameter what; it takes table STRING"),
         ("SELECT * FROM data_skip_files({}, table => {})", "table is given twice"),
         ("SELECT * FROM data_skip_files(where => 'true', {})", "an argument without a name stands behind one with a name"),
-        ("SELECT * FROM data_skip_report(1)", "takes no arguments, and no more"),
+        ("SELECT * FROM data_skip_report(1)", "is given too many arguments; it takes no arguments"),
         ("SELECT * FROM data_skip_files({}, 'nowhere > 1')", "Spark does not understand 'nowhere > 1'"),
         ("SELECT * FROM data_skip_files('/nowhere/at/all')", "table '/nowhere/at/all' cannot be read"),
         ("SELECT * FROM data_skip_metadata('/nowhere/at/all')", r"has no index; create_index\(...\) makes one"),

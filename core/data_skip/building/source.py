@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
 from data_skip.clause import Mask
@@ -31,7 +31,7 @@ _CHOOSE_FILES = ("pathglobfilter", "modifiedbefore", "modifiedafter")  # and tho
 _WITH_SCHEMA = ("parquet", "orc", "avro", "geoparquet", "text")  # formats of which one file tells the columns
 _MERGING = ("parquet", "orc", "geoparquet")  # but these of all, where the reader is told to merge what files say
 _GLOB = re.compile(r"[{}\[\]*?\\]")  # what makes a path a pattern of Hadoop's
-_NO_FORMAT = re.compile("PATH_NOT_FOUND|CONFLICTING_DIRECTORY|SPARK_JOB_CANCELLED")  # errors of Spark of which no format is the cause
+_OF_FILES = re.compile("(?i)parquet file|INFER_SCHEMA|FOOTER|FAILED_READ_FILE")  # errors of Spark of which the format may be the cause
 _ANY = "data_skip_any string"  # a schema that every format takes
 
 
@@ -135,10 +135,18 @@ def frame_of(spark: SparkSession, source: TableSource) -> DataFrame:
         if source.format:
             reader = reader.format(source.format)
         if source.schema is not None:
-            reader = reader.schema(source.schema)
+            reader = _with_schema(reader, source.schema)
         return reader.load(source.name)
     except SPARK_ERRORS as error:
         raise DataSkipError(f"table {source.name!r} cannot be read: {first_line(error)}{_hint(spark, source, str(error))}") from error
+
+
+def _with_schema(reader: DataFrameReader, schema: Any) -> DataFrameReader:
+    try:
+        return reader.schema(schema)
+    except SPARK_ERRORS as error:
+        advice = "give it as 'id bigint, city string', or as a StructType"
+        raise DataSkipError(f"schema={schema!r} is not understood: {first_line(error)}; {advice}") from error
 
 
 def _hint(spark: SparkSession, source: TableSource, error: str) -> str:
@@ -148,8 +156,12 @@ def _hint(spark: SparkSession, source: TableSource, error: str) -> str:
     if "PATH_NOT_FOUND" in error:
         if source.name.startswith("~"):
             return "; ~ is a name like any other to Spark: give pathlib.Path(...).expanduser()"
-        return "" if "/" in source.name else "; nor has the catalog a table of that name"
-    return "" if source.format or _NO_FORMAT.search(error) else "; give format=... if its files are not Parquet"
+        if "/" in source.name:
+            return ""
+        if source.format or source.schema not in (None, _ANY) or source.options:
+            return "; with format, schema or options it is a path: leave them out for a table of the catalog"
+        return "; nor has the catalog a table of that name"
+    return "; give format=... if its files are not Parquet" if not source.format and _OF_FILES.search(error) else ""
 
 
 def _has_no_file(spark: SparkSession, source: TableSource) -> bool:

@@ -101,10 +101,10 @@ def _written(footer: Footer, chunk: pq.ColumnChunkMetaData) -> bytes | None:
     return bits if len(bits) == size > 0 and size % BLOCK_BYTES == 0 and not zigzag & 1 else None
 
 
-def refuse_probability(fpp: float) -> None:
+def refuse_probability(fpp: object) -> None:
     """ValueError for what is no probability of false positives."""
-    if not 0 < fpp < 1:
-        raise ValueError(f"fpp is the probability of a false positive, between 0 and 1, not {fpp}")
+    if not isinstance(fpp, int | float) or not 0 < fpp < 1:
+        raise ValueError(f"fpp is the probability of a false positive, a number between 0 and 1, not {fpp!r}")
 
 
 def _joined(a: list[Hashes] | None, b: list[Hashes] | None) -> list[Hashes] | None:

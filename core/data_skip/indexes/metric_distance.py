@@ -62,18 +62,18 @@ class MetricDistance(Index):
 
     def __init__(self, *expressions: str, origin: Any = None, metric: str = "levenshtein", margin: float = 0.0) -> None:
         metric = "great_circle" if metric == "haversine" else metric
-        wanted = _BUILT_IN.get(metric)
-        if not metric.replace(".", "").replace("_", "").isalnum():
+        if not isinstance(metric, str) or not metric.replace(".", "").replace("_", "").isalnum():
             raise ValueError(f"metric is the name of a function, as 'levenshtein', not {metric!r}")
+        wanted = _BUILT_IN.get(metric)
         if wanted is not None and len(expressions) != wanted:
             raise ValueError(f"{metric} takes {wanted} SQL expression(s), not {len(expressions)}: {expressions}")
-        if not math.isfinite(margin) or margin < 0:
+        if not isinstance(margin, int | float) or not math.isfinite(margin) or margin < 0:
             raise ValueError(f"margin is a distance of at least 0, not {margin!r}")
         if origin is not None:
-            origin = [_plain(part) for part in (origin if len(expressions) > 1 else [origin])]
-            if len(origin) != len(expressions):
-                raise ValueError(f"origin has {len(origin)} parts for {len(expressions)} SQL expressions: {origin!r}")
-            if metric == "great_circle" and not all(abs(float(part)) <= FARTHEST_TURN for part in origin):
+            origin = _plain(origin) if len(expressions) > 1 else [_plain(origin)]
+            if not isinstance(origin, list) or len(origin) != len(expressions):
+                raise ValueError(f"origin is a list of {len(expressions)} values, one for each SQL expression, not {origin!r}")
+            if metric == "great_circle" and not all(isinstance(part, int | float) and abs(part) <= FARTHEST_TURN for part in origin):
                 raise ValueError(f"origin is a latitude and a longitude in degrees, not {origin!r}")
             origin = origin if len(expressions) > 1 else origin[0]
         super().__init__(*expressions, origin=origin, metric=metric, margin=float(margin))

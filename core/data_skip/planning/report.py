@@ -198,6 +198,8 @@ class QueryReport:
 
 def _save(path: str | PathLike[str], scans: Sequence[ScanReport], about: str = "") -> Path:
     target = Path(path)
+    if target.suffix.lower() not in ("", ".html", ".htm"):
+        raise DataSkipError(f"the report cannot be written to {str(target)!r}: it is a page; give the path of a file as 'report.html'")
     page = html.page("What data-skip skipped", *([html.line(about)] if about else []), *[scan.with_pictures() for scan in scans])
     try:
         target.write_text(page, "utf-8", "replace")  # as of a plugin's error, with the name of a file that is no text

@@ -230,10 +230,15 @@ def _callback_client(gateway: Any) -> Any:
         return None
 
 
-def session_id(spark: SparkSession) -> str:
-    """Spark's own id of a session. DataSkipError for what is none, and one whose JVM cannot be reached."""
+def refuse_no_session(spark: Any) -> None:
+    """DataSkipError for what is no session of Spark, and for one whose JVM cannot be reached."""
     if not hasattr(spark, "_jsparkSession"):
         raise DataSkipError(f"data-skip takes a running, classic SparkSession, not {spark!r}: Spark Connect gives no access to its JVM")
+
+
+def session_id(spark: SparkSession) -> str:
+    """Spark's own id of a session. DataSkipError for what is none, and one whose JVM cannot be reached."""
+    refuse_no_session(spark)
     return str(spark._jsparkSession.sessionUUID())
 
 

@@ -28,7 +28,7 @@ public final class Arguments {
         parameter = named(function, parameters, ((NamedArgumentExpression) argument).key());
         argument = ((NamedArgumentExpression) argument).value();
       } else {
-        if (place >= parameters.length()) throw Statement.refused(function, "takes " + shown(parameters) + ", and no more arguments");
+        if (place >= parameters.length()) throw Statement.refused(function, "is given too many arguments; it takes " + shown(parameters));
         if (byName) throw Statement.refused(function, "an argument without a name stands behind one with a name");
         parameter = parameters.fields()[place];
       }
