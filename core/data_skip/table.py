@@ -310,16 +310,7 @@ class Table:
 
     def dry_run(self, where: str | None = None) -> tuple[list[str], list[str]]:
         """As `files`; and what a report would note: why indexes are not used, and what failed."""
-<<<<<<< HEAD
         frame = frame_of(asking(self._spark, self._source), self._source)
-        if where is not None:
-            try:
-                frame = frame.where(where)
-            except PySparkException as error:
-                raise DataSkipError(f"Spark does not understand {where!r} on {self.name}: {first_line(error)}") from error
-        scans = self._jvm.scans(frame)
-=======
-        frame = frame_of(self._spark, self._source)
         try:
             frame = frame if where is None else frame.where(where)
             scans = self._jvm.scans(frame)
@@ -327,7 +318,6 @@ class Table:
             if where is None:
                 raise
             raise DataSkipError(f"Spark does not understand {where!r} on {self.name}: {first_line(error)}") from error
->>>>>>> 3725def065ab77a9fd6526fadcad06fec76751c5
         if not scans:
             return ([] if self._jvm.is_empty(frame) else Listing.now(self._state().scan).paths), []
         listing = Listing.now(scans[0])

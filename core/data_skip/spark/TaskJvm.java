@@ -40,7 +40,7 @@ public final class TaskJvm {
   public static String locales(SparkConf conf) {
     String here = System.getProperty(LOCALES);
     String told = told(conf, LOCALES);
-    if (here == null && (isLocal(conf) || told == null)) return null;
+    if (here == null && told == null) return null;
     return everywhere(conf, here == null ? DEFAULT : here, told == null ? DEFAULT : told, "");
   }
 
@@ -83,8 +83,9 @@ public final class TaskJvm {
     return given.toString();
   }
 
-  /** The value of a property of Java that executors are started with, null without: of several the last one counts. */
+  /** The value of a property of Java that executors are started with, null without, and of a local session: of several the last one counts. */
   private static String told(SparkConf conf, String property) {
+    if (isLocal(conf)) return null;
     String value = null;
     for (int i = 0; i < OPTIONS.length; i++) {
       Matcher found = Pattern.compile("(?:^|[\\s\"'])-D" + Pattern.quote(property) + "=[\"']?([^\\s\"']*)").matcher(conf.get(OPTIONS[i], ""));
