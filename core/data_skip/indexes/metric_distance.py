@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class MetricDistance(Index):
         wanted = _BUILT_IN.get(metric)
         if wanted is not None and len(expressions) != wanted:
             raise ValueError(f"{metric} takes {wanted} SQL expression(s), not {len(expressions)}: {expressions}")
-        if not isinstance(margin, int | float) or not math.isfinite(margin) or margin < 0:
+        if not isinstance(margin, Real) or not math.isfinite(margin) or margin < 0:
             raise ValueError(f"margin is a distance of at least 0, not {margin!r}")
         if origin is not None:
             origin = _plain(origin) if len(expressions) > 1 else [_plain(origin)]
