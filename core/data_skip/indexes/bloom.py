@@ -104,7 +104,7 @@ def _written(footer: Footer, chunk: pq.ColumnChunkMetaData) -> bytes | None:
 
 def refuse_probability(fpp: object) -> None:
     """ValueError for what is no probability of false positives."""
-    if not isinstance(fpp, Real) or not 0 < fpp < 1:
+    if not isinstance(fpp, Real) or not 0 < float(fpp) < 1:
         raise ValueError(f"fpp is the probability of a false positive, a number between 0 and 1, not {fpp!r}")
 
 
