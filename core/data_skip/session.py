@@ -18,7 +18,7 @@ from data_skip.building.index_report import IndexReport
 from data_skip.building.source import is_in_catalog
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.files.listing import Listing
-from data_skip.planning.callback import Callback
+from data_skip.planning.callback import Callback, nothing
 from data_skip.planning.catalog import Catalog, as_folder
 from data_skip.planning.decide import decide
 from data_skip.planning.explain import later
@@ -49,7 +49,7 @@ def enable(spark: SparkSession, index_root: str | PathLike[str] | None = None) -
     refuse_stopped(spark)
     with _sessions_lock:
         for other in [other for other, known in _sessions.items() if stopped(known.spark)]:
-            _sessions.pop(other).forget()
+            _sessions.pop(other).stopped()
         known = _sessions.get(key)
         if known is None:
             if python := python_without_data_skip(spark):
@@ -99,9 +99,15 @@ class Skipping:
             raise DataSkipError(f"{name} lies at {table.root} now, no longer at {root}")
         return table.refresh()
 
+    def stopped(self) -> None:
+        """As `close`, of a session whose Spark was stopped."""
+        self.forget()
+        self._statements.forget()
+
     def forget(self) -> None:
         """Lets go of what is known of indexes."""
         self._callback.close()
+        self.jvm.answer(nothing)
         self.catalog.forget()
 
     @property

@@ -36,6 +36,11 @@ _SETTING = "spark.data_skip."  # with which a note on one that cannot be read be
 _MOST_COLUMNS = 100  # that are told with each query
 
 
+def nothing(question: str, java: Any) -> str | None:
+    """What is answered in a session in which data-skip is disabled: every file is read."""
+    return "disabled" if question.startswith("explain\n") else None
+
+
 class Callback:
     """What the JVM asks (Answering): holds no state of a query."""
 
@@ -82,9 +87,9 @@ class Callback:
         "explain", told by which number an AskedScan is kept, and of it (Told.ofScan, Told.description): its clause, for people.
         """
         catalog = self._catalog
-        what, _, told = question.partition("\n")
         if catalog is None:
-            return "disabled" if what == "explain" else None
+            return nothing(question, java)
+        what, _, told = question.partition("\n")
         try:
             if what == "connect":
                 return ""

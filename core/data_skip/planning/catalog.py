@@ -7,6 +7,7 @@ import re
 import sys
 import time
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -14,10 +15,12 @@ from importlib.metadata import entry_points
 from os import PathLike, fspath
 from os.path import isdir
 from posixpath import basename, dirname
+from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from data_skip.errors import DataSkipError, DataSkipWarning
 from data_skip.filters import Filters
@@ -51,6 +54,7 @@ default: there it would not move and be copied with it, would not be reached thr
 EARLIER = "_data_skip"  # where it was kept before, and is still found
 # For so long what was the last version of an index on object storage will do to choose files: what an older one says of them is true.
 BELIEVED_SECONDS = 10.0
+MOST_STORES = 1_000  # that are kept though nobody holds them: of one without index 3 kB, of one with an index some hundred at least
 PATIENCE_SECONDS = 5.0  # for which an object store is waited for, unless the session says how long
 _NO_PLACE = re.compile(r"(?i)(?!file:/)[a-z][a-z0-9+.-]+:(?!//)")  # to Hadoop another file system, and to deltalake a folder
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -84,7 +88,10 @@ class Catalog:
         self._modules: list[ModuleType] = [*CORE, *_plugins()]
         self.changed = changed
         self._knowledge = _know(self._modules)
-        self._stores: dict[str, Places] = {}
+        self._stores: WeakValueDictionary[str, Places] = WeakValueDictionary()  # a table that is held knows what others write by it
+        self._last_asked: OrderedDict[str, Places] = OrderedDict()
+        self._most_asked = MOST_STORES
+        self._stores_lock = Lock()
         # By the root of a table, the contract, and what is read, and so refreshed, of the folder: as of SnapshotTable.part in Java.
         self.bounded: dict[tuple[str, str, str], Bounded] = {}
         self.not_compacted: set[str] = set()  # roots of tables of which was told that their indexes cannot be
@@ -107,15 +114,21 @@ class Catalog:
 
     def forget(self) -> None:
         """Lets go of the snapshots of indexes."""
-        self._stores.clear()
+        with self._stores_lock:
+            self._stores.clear()
+            self._last_asked.clear()
         self.bounded.clear()
         self.changed()
 
     def store(self, root: str) -> Places:
         """Where the index of the table at a root path is, or would be."""
-        if root not in self._stores:
-            self._stores[root] = places_of(root, self._indexes, self._spark)
-        return self._stores[root]
+        with self._stores_lock:
+            places = self._stores.get(root) or places_of(root, self._indexes, self._spark)
+            self._stores[root] = self._last_asked[root] = places
+            self._last_asked.move_to_end(root)
+            while len(self._last_asked) > self._most_asked:
+                self._last_asked.popitem(last=False)
+        return places
 
     def said(self, root: str) -> tuple[Any, ...] | None:
         """What the last snapshot of the index of the table at a root path says; None where there is none."""
@@ -128,6 +141,7 @@ class Catalog:
         A path is a table's root, a partition of it, or one of its files. believed, until: as of DeltaStore.snapshot.
         """
         until = time.perf_counter() + PATIENCE_SECONDS if until is None else until
+        self._most_asked = max(self._most_asked, 4 * len(roots))  # else what is seen of each would be forgotten for the next
         seen: dict[str, Snapshot | None] = {}  # each place is looked at once, however many partitions are below it
         found: dict[str, Snapshot] = {}
         for root in roots:

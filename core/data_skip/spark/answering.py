@@ -11,7 +11,10 @@ class Answering:
     """The JVM's java.util.function.BiFunction."""
 
     def __init__(self, gateway: Any, answer: Callable[[Any, Any], Any]) -> None:
-        self._client, self._answer = gateway._gateway_client, answer
+        """answer: what is said. py4j keeps this as long as the JVM may ask, and the JVM all that Python holds of it: neither would ever let
+        go of a session that is not used any more, if there were no other answer then.
+        """
+        self._client, self.answer = gateway._gateway_client, answer
 
     def apply(self, question: Any, java: Any) -> Any:
         """The answer.
@@ -21,7 +24,7 @@ class Answering:
         would leave an open file here, and a thread and another file in the JVM.
         """
         try:
-            return self._answer(question, java)
+            return self.answer(question, java)
         finally:
             with suppress(AttributeError, ValueError):  # the first of another py4j; the second where nothing was asked back
                 self._client.deque.remove(self._client.get_thread_connection())

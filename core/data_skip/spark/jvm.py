@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
@@ -98,6 +98,10 @@ class Jvm:
             yield
         finally:
             self._rule.setLastLeftAlone(before)
+
+    def answer(self, answer: Callable[[str, Any], Any]) -> None:
+        """What the JVM is told from now on, in place of what the callback says."""
+        self._callback.answer = answer
 
     def uninstall(self) -> None:
         """They no longer do, nor those that are planned already."""

@@ -53,6 +53,10 @@ class Statements:
             message = f"this Spark takes no statements of SQL from data-skip; {advice}: {first_line(error)}"
             warnings.warn(message, DataSkipWarning, stacklevel=4)
 
+    def forget(self) -> None:
+        """Nothing is answered any more, as of a Spark that was stopped."""
+        self._asked.answer = lambda question, answer: "this SparkSession was stopped"
+
     def uninstall(self) -> None:
         """It no longer does."""
         for name in self._statements:
