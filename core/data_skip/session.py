@@ -49,7 +49,7 @@ def enable(spark: SparkSession, index_root: str | PathLike[str] | None = None) -
     refuse_stopped(spark)
     with _sessions_lock:
         for other in [other for other, known in _sessions.items() if stopped(known.spark)]:
-            _sessions.pop(other).stopped()
+            _sessions.pop(other).forget()
         known = _sessions.get(key)
         if known is None:
             if python := python_without_data_skip(spark):
@@ -99,15 +99,11 @@ class Skipping:
             raise DataSkipError(f"{name} lies at {table.root} now, no longer at {root}")
         return table.refresh()
 
-    def stopped(self) -> None:
-        """As `close`, of a session whose Spark was stopped."""
-        self.forget()
-        self._statements.forget()
-
     def forget(self) -> None:
-        """Lets go of what is known of indexes."""
+        """Lets go of what is known of indexes; of a session whose Spark was stopped that is all there is to do."""
         self._callback.close()
         self.jvm.answer(nothing)
+        self._statements.forget()
         self.catalog.forget()
 
     @property

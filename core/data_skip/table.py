@@ -117,6 +117,10 @@ class Table:
         self._refuse_moved(state.root)
         return state
 
+    def _frame(self) -> DataFrame:
+        """The table, in the session that is asked of it."""
+        return frame_of(asking(self._spark, self._source), self._source)
+
     def _refuse_moved(self, root: str | None = None) -> None:
         """root: where it lies now, if that is known already. What is no table by now has its index where it was."""
         if root is None and self._source.in_catalog:
@@ -310,7 +314,7 @@ class Table:
 
     def dry_run(self, where: str | None = None) -> tuple[list[str], list[str]]:
         """As `files`; and what a report would note: why indexes are not used, and what failed."""
-        frame = frame_of(asking(self._spark, self._source), self._source)
+        frame = self._frame()
         try:
             frame = frame if where is None else frame.where(where)
             scans = self._jvm.scans(frame)
@@ -356,7 +360,7 @@ class Table:
         if not wheres:
             raise DataSkipError("indicators takes the WHEREs of queries, as 'temp > 101'")
         reads = {where: set(self.files(where)) for where in wheres}
-        frame = frame_of(asking(self._spark, self._source), self._source)
+        frame = self._frame()
         with jobs_of(self._spark), self._jvm.unnoticed(), disabled(frame.sparkSession):
             found = matches(frame, list(reads))
         return measured(self.name, found, reads)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +28,14 @@ def before(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, run: Callable
         return real(*args, **options)
 
     monkeypatch.setattr(owner, name, late)
+
+
+def printed_by(module: str, folder: Path) -> Any:
+    """What a module prints at last, which runs in a process of its own: JSON."""
+    command = [sys.executable, "-m", f"tests.readings.{module}", str(folder)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    return json.loads(ran.stdout.splitlines()[-1])
 
 
 def rows(table: Table) -> list[Any]:

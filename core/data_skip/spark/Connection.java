@@ -4,6 +4,7 @@ import java.lang.reflect.Field;
 import java.net.Socket;
 import java.net.SocketException;
 import java.util.Base64;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.concurrent.locks.Lock;
 import java.util.function.BiFunction;
@@ -77,7 +78,7 @@ public final class Connection {
       Lock lock = (Lock) field("lock").get(client);
       lock.lock();
       try {
-        ((Deque) field("connections").get(client)).remove(connection);
+        ((Deque) field("connections").get(client)).removeAll(Collections.singleton(connection)); // a question in a question adds it twice
       } finally {
         lock.unlock();
       }

@@ -54,8 +54,8 @@ class Statements:
             warnings.warn(message, DataSkipWarning, stacklevel=4)
 
     def forget(self) -> None:
-        """Nothing is answered any more, as of a Spark that was stopped."""
-        self._asked.answer = lambda question, answer: "this SparkSession was stopped"
+        """Nothing is answered any more."""
+        self._asked.answer = lambda question, answer: "data-skip was disabled in this session"
 
     def uninstall(self) -> None:
         """It no longer does."""

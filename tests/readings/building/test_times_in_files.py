@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,7 @@ import pytest
 
 from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.building import binding
+from tests.readings.support import printed_by
 from tests.support import Lake, aged, settings_of
 
 
@@ -55,10 +53,7 @@ def test_moments_of_the_old_calendar_depend_on_the_zone_of_the_machine(lake: Lak
 
 def test_moments_of_orc_are_of_the_zone_of_the_executors(tmp_path: Path) -> None:
     """Which are JVMs of their own: of that in which the driver is, all are UTC."""
-    command = [sys.executable, "-m", "tests.readings.building.on_executors", str(tmp_path / "t")]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    alike, elsewhere, untold = json.loads(ran.stdout.splitlines()[-1])
+    alike, elsewhere, untold = printed_by("building.on_executors", tmp_path / "t")
     assert alike[:3] == [4, 1, 3]
     assert elsewhere[:3] == [4, 1, 0], "rows were lost, which executors of another zone find"
     assert "collected with user.timezone='UTC', the query reads with 'UTC (driver), America/Los_Angeles (tasks)'" in elsewhere[3]

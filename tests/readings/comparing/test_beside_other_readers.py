@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping
 from tests.readings.comparing.support import SORTED, SUMS, cut_by_what_is_read, how_often, write
+from tests.readings.support import printed_by
 from tests.support import Lake, settings_of
 
 V2 = {"spark.sql.sources.useV1SourceList": ""}
@@ -56,11 +54,7 @@ def test_what_goes_by_no_order(ordered: Lake) -> None:
 
 def test_a_table_of_hive(tmp_path: Path) -> None:
     """In a session of its own, which has a metastore: its rows were others."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.readings.comparing.on_hive", str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout.splitlines()[-1]) == {"compared": [0, 0, 0, 0], "of no order": [5, 5]}
+    assert printed_by("comparing.on_hive", tmp_path) == {"compared": [0, 0, 0, 0], "of no order": [5, 5]}
 
 
 def test_an_exchange_over_both_is_made_once(spark: SparkSession, skipping: Skipping, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from data_skip.planning.catalog import Catalog
 
 
 def test_of_tables_those_are_kept_that_were_asked_for_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogs, "MOST_STORES", 3, raising=False)
+    monkeypatch.setattr(catalogs, "MOST_STORES", 3)
     catalog = Catalog(None)
     held = catalog.store(f"file:{tmp_path}/0")
     others = [ref(catalog.store(f"file:{tmp_path}/{i}")) for i in range(1, 10)]
@@ -24,7 +24,7 @@ def test_of_tables_those_are_kept_that_were_asked_for_last(tmp_path: Path, monke
 
 def test_of_one_query_all_tables_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a query of many partitions by their paths would look for each anew."""
-    monkeypatch.setattr(catalogs, "MOST_STORES", 3, raising=False)
+    monkeypatch.setattr(catalogs, "MOST_STORES", 3)
     catalog, roots = Catalog(None), [f"file:{tmp_path}/t/p={i}" for i in range(20)]
     catalog.find(roots)
     first = [ref(catalog.store(root)) for root in roots]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,6 +16,7 @@ from data_skip import BloomFilter, MinMax, Prefix, Suffix
 from data_skip.proofs.like import parse_like, parse_regex
 from data_skip.testing import check_index
 from log_skip.required import of_regular_expression
+from tests.readings.support import printed_by
 from tests.support import Lake
 
 ROUNDS = max(1, int(os.environ.get("DATA_SKIP_EXAMPLES", "0")) // 200)  # make fuzz draws more
@@ -140,10 +138,7 @@ def test_random_parts_of_strings(spark: SparkSession, length: int) -> None:
 
 def test_letters_and_names_of_executors_that_have_others(tmp_path: Path) -> None:
     """The driver finds what an expression gives of a file's values, and tasks evaluate it of its rows, by their language and names."""
-    command = [sys.executable, "-m", "tests.readings.values.on_other_executors", str(tmp_path)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    told = json.loads(ran.stdout.splitlines()[-1])
+    told = printed_by("values.on_other_executors", tmp_path)
     assert told["lost"] == [], "rows were lost, which executors find"
     assert told["skipped"] == 2, "of text in ASCII letters are the same, and files are skipped"
     assert "collected with java.locale.providers='(default) (driver), COMPAT (tasks)', the query reads with '(default)'" in told["notes"]

@@ -44,15 +44,15 @@ public final class SessionSettings {
 
   /** JSON: of Spark SQL, and of Hadoop's libraries. All scans of a query ask for the same. */
   private String all(SparkContext context) {
-    SparkConf tasks = context.conf();
-    Object[] ofJava = {TaskJvm.zone(tasks), TaskJvm.locale(tasks), TaskJvm.locales(tasks), System.getProperty(JAVA), ruleVersion()};
-    List by = Arrays.asList(new Object[] {HadoopSettings.of(context.hadoopConfiguration()), Arrays.asList(ofJava)});
+    Map ofJava = ofJava(context.conf());
+    List by = Arrays.asList(new Object[] {HadoopSettings.of(context.hadoopConfiguration()), ofJava});
     Object[] last = (Object[]) LAST.get(conf);
     if (last != null && by.equals(last[1]) && conf.settings().equals(last[0])) return (String) last[2];
     Map settings = new HashMap(scala.jdk.javaapi.CollectionConverters.asJava(conf.getAllConfs()));
     Map result = new TreeMap((Map) by.get(0));
     boolean same = addTo(result, settings);
-    result.putAll(effective(tasks));
+    result.putAll(effective());
+    result.putAll(ofJava);
     String json = Plans.json(result);
     if (same && conf.settings().equals(settings)) LAST.put(conf, new Object[] {settings, by, json}); // else they were changed meanwhile
     return json;
@@ -99,18 +99,25 @@ public final class SessionSettings {
   }
 
   /** What a session gives whether or not it is set: at other defaults on another machine, in another environment, or by another Spark. */
-  private Map effective(SparkConf tasks) {
+  private Map effective() {
     Map result = new LinkedHashMap();
     result.put("spark.sql.session.timeZone", conf.sessionLocalTimeZone());
     result.put("spark.sql.ansi.enabled", String.valueOf(conf.ansiEnabled()));
     result.put("spark.sql.legacy.timeParserPolicy", conf.getConfString("spark.sql.legacy.timeParserPolicy").toUpperCase(Locale.ROOT));
-    result.put("user.timezone", TaskJvm.zone(tasks));
-    result.put("user.locale", TaskJvm.locale(tasks));
-    if (TaskJvm.locales(tasks) != null) result.put(TaskJvm.LOCALES, TaskJvm.locales(tasks));
-    result.put(JAVA, System.getProperty(JAVA));
-    result.put("java.time.zone.version", ruleVersion());
     String[] version = org.apache.spark.package$.MODULE$.SPARK_VERSION().split("\\.");
     result.put("spark.version", version[0] + "." + version[1]);
+    return result;
+  }
+
+  /** What Java gives, here and in tasks. */
+  private static Map ofJava(SparkConf conf) {
+    Map result = new LinkedHashMap();
+    result.put("user.timezone", TaskJvm.zone(conf));
+    result.put("user.locale", TaskJvm.locale(conf));
+    String locales = TaskJvm.locales(conf);
+    if (locales != null) result.put(TaskJvm.LOCALES, locales);
+    result.put(JAVA, System.getProperty(JAVA));
+    result.put("java.time.zone.version", ruleVersion());
     return result;
   }
 
