@@ -5,7 +5,8 @@ import java.util.TimeZone;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.SparkConf;
-import org.apache.spark.SparkEnv;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkContext$;
 
 /**
  * What the JVMs in which tasks run have by default, beside this one. Of a local session they are one; of those that run on other machines it
@@ -46,20 +47,26 @@ public final class TaskJvm {
 
   /** Whether tasks surely make the same letters small and large: those beyond ASCII go by the language. */
   public static boolean hasLanguage() {
-    SparkEnv here = SparkEnv.get();
-    return here != null && (isLocal(here.conf()) || Locale.getDefault().getLanguage().equals(told(here.conf(), "user.language")));
+    SparkConf conf = ofSpark();
+    return conf != null && (isLocal(conf) || Locale.getDefault().getLanguage().equals(told(conf, "user.language")));
   }
 
   /** Whether tasks surely have the same time zone. */
   public static boolean hasZone() {
-    SparkEnv here = SparkEnv.get();
-    return here != null && zone(here.conf()).equals(TimeZone.getDefault().getID());
+    SparkConf conf = ofSpark();
+    return conf != null && zone(conf).equals(TimeZone.getDefault().getID());
   }
 
   /** Whether tasks have the same names of months and zones, as far as they are told. */
   public static boolean hasNames() {
-    SparkEnv here = SparkEnv.get();
-    return here != null && String.valueOf(locales(here.conf())).equals(String.valueOf(System.getProperty(LOCALES)));
+    SparkConf conf = ofSpark();
+    return conf != null && String.valueOf(locales(conf)).equals(String.valueOf(System.getProperty(LOCALES)));
+  }
+
+  /** Of the Spark that runs here, as it was started; null: of none. SparkEnv has it too, and in 4.3 names classes that PySpark does not bring. */
+  private static SparkConf ofSpark() {
+    scala.Option context = SparkContext$.MODULE$.getActive();
+    return context.isEmpty() ? null : ((SparkContext) context.get()).conf();
   }
 
   private static boolean isLocal(SparkConf conf) {
