@@ -122,7 +122,8 @@ class Skipping:
 
         Where they are not given and the path has an index, they are those that it was collected with.
         DataSkipError for what Spark cannot read, for what is no table of files (a view, a stream, another system's table), for several
-        paths, for a format that is not supported, and, where no format is given, for the folder of a table of Delta, Iceberg or Hudi.
+        paths, for a format that is not supported, and, where no format is given, for the folder of a table of Delta, Iceberg or Hudi, or of
+        one of its partitions.
         """
         refuse_stopped(self.spark)
         if not isinstance(name, (str, PathLike)) or not fspath(name):

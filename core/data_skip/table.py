@@ -27,8 +27,10 @@ from data_skip.building.source import (
     files_below,
     frame_of,
     is_in_catalog,
+    is_pattern,
     location_of,
     qualified,
+    refuse_of_others,
     root_of,
     state_of,
 )
@@ -94,14 +96,12 @@ class Table:
         source = TableSource(name, in_catalog, format, schema, options)
         snapshot = None if in_catalog else seen(catalog.store(qualified(jvm, name)))
         if not in_catalog and format is None:
-            if system := jvm.table_format(name):
-                raise DataSkipError(
-                    f"{name!r} is a table of {system}, which says elsewhere which of these files and rows belong to it; data-skip serves "
-                    "files as Spark's own readers read them, so query it without. Be warned: format='parquet' would read its files as they"
-                    " lie, also rows that were deleted from it"
-                )
+            refuse_of_others(jvm, source, name)
             source = as_indexed(source, snapshot)
-        return cls(spark, jvm, catalog, source, root_of(asking(spark, source), jvm, source, None if options else snapshot))
+        root = root_of(asking(spark, source), jvm, source, None if options else snapshot)
+        if format is None and is_pattern(source):  # of which it is seen now which folder it meets
+            refuse_of_others(jvm, source, unquote(root))
+        return cls(spark, jvm, catalog, source, root)
 
     @classmethod
     def by_index(cls, spark: SparkSession, jvm: Jvm, catalog: Catalog, name: str) -> Table:

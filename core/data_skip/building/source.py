@@ -76,6 +76,16 @@ def _refuse_foreign(name: str, definition: Definition) -> None:
         )
 
 
+def refuse_of_others(jvm: Jvm, source: TableSource, folder: str) -> None:
+    """DataSkipError where a folder belongs to a table of Delta, Iceberg or Hudi, as that of a partition does."""
+    if system := jvm.table_format(folder):
+        warned = ". Be warned: format='parquet' would read its files as they lie, also rows that were deleted from it"
+        raise DataSkipError(
+            f"{source.name!r} is a table of {system}, which says elsewhere which of these files and rows belong to it; data-skip serves "
+            f"files as Spark's own readers read them, so query it without{'' if source.in_catalog else warned}"
+        )
+
+
 def _is_plain(type_: Any) -> bool:
     """Whether a type, as JSON, is one of Spark's own."""
     if isinstance(type_, str):
@@ -295,7 +305,8 @@ def _folder(spark: SparkSession, jvm: Jvm, root: str) -> TableState:
     return state_of(spark, jvm, TableSource(unquote(root), False, "text", _ANY, options))
 
 
-def _is_pattern(source: TableSource) -> bool:
+def is_pattern(source: TableSource) -> bool:
+    """Whether a path is a pattern of Hadoop's, and heeded as one."""
     return not source.in_catalog and _GLOB.search(source.name) is not None and source.options.get("__globPaths__") != "false"
 
 
@@ -305,10 +316,10 @@ def root_of(spark: SparkSession, jvm: Jvm, source: TableSource, snapshot: Snapsh
     snapshot: of the index at the path of the source. Where there is one, that path is a table's root, and its files are not listed.
     """
     told = snapshot is not None and snapshot.definitions and (source.format or "").lower() in SUPPORTED_FORMATS
-    if told and not source.in_catalog and not _is_pattern(source):
+    if told and not source.in_catalog and not is_pattern(source):
         return qualified(jvm, source.name)
-    known = source.in_catalog or source.schema is not None
-    return state_of(spark, jvm, source if known else replace(source, schema=_ANY)).root
+    takes_any = source.schema is None and not source.in_catalog and _format(spark, source) in SUPPORTED_FORMATS
+    return state_of(spark, jvm, replace(source, schema=_ANY) if takes_any else source).root
 
 
 def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:
@@ -324,9 +335,10 @@ def state_of(spark: SparkSession, jvm: Jvm, source: TableSource) -> TableState:
     if len(roots) != 1:
         raise DataSkipError(f"{source.name!r} stands for {len(roots)} paths; an index belongs to one root folder: give that")
     if scan.description["format"] not in SUPPORTED_FORMATS:
+        refuse_of_others(jvm, source, unquote(next(iter(roots))))
         raise DataSkipError(f"format {scan.description['format']!r} is not supported; these are: {', '.join(SUPPORTED_FORMATS)}")
     root = roots.pop()
-    if _is_pattern(source) and jvm.is_of_stream(root):
+    if is_pattern(source) and jvm.is_of_stream(root):
         folder = unquote(root)
         raise DataSkipError(
             f"{source.name!r} is a pattern, by which the log of the stream that wrote {folder} is not heeded; name the folder"

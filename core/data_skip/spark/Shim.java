@@ -77,10 +77,19 @@ public final class Shim {
     return files.equals("LocalFileSystem") || files.equals("RawLocalFileSystem") || files.equals("ProxyLocalFileSystem"); // Hive's
   }
 
-  /** By what other systems keep beside the files of a table; null where there is none of it. */
+  /** By what other systems keep beside the files of a table, of which the folder may be a partition; null where there is none of it. */
   public String tableFormat(org.apache.spark.sql.classic.SparkSession session, String path) throws java.io.IOException {
     Path folder = new Path(path);
     FileSystem files = folder.getFileSystem(session.sessionState().newHadoopConf());
+    String found = tableFormat(files, folder);
+    while (found == null && folder.getName().contains("=")) {
+      folder = folder.getParent();
+      found = tableFormat(files, folder);
+    }
+    return found;
+  }
+
+  private static String tableFormat(FileSystem files, Path folder) throws java.io.IOException {
     Path[] signs = new Path[] {new Path(folder, "_delta_log"), new Path(folder, ".hoodie"), new Path(folder, "metadata")};
     boolean[] are = FilesNow.exist(files, signs);
     if (are[0]) return "Delta";

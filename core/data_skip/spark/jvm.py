@@ -118,7 +118,7 @@ class Jvm:
         return bool(self._shim.localFiles(self._session))
 
     def table_format(self, path: str) -> str | None:
-        """The system to which a folder of files belongs: Delta, Hudi or Iceberg; None without a sign of one that can be read."""
+        """The system to which a folder of files, or of a partition, belongs: Delta, Hudi, Iceberg; None without a sign that can be read."""
         try:
             found = self._shim.tableFormat(self._session, path)
         except SPARK_ERRORS:
