@@ -255,7 +255,7 @@ def _true_for_null(node: Expression, target: Expression, spark: Spark) -> bool:
             return True
         case Call("IsNotNull" | "EqualTo" | "EqualNullSafe" | "In", [inner, *_]) if inner == target:
             return False
-        case Call("Not", [Call("EqualTo" | "In", [inner, *_])]) if inner == target:
+        case Call("Not", [Call("EqualTo" | "In", [inner, _, *_])]) if inner == target:  # NOT IN () may be true of NULL
             return False
     answer = spark.truth(node, target, pa.nulls(1))
     return answer is None or bool(answer[0])

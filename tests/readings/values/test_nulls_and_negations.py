@@ -7,7 +7,7 @@ import pyspark.sql.functions as F
 import pytest
 
 from data_skip import BloomFilter, GapList, Hybrid, Index, MinMax, Prefix, Suffix, ValueList
-from tests.support import Lake, files_read
+from tests.support import Lake, files_read, settings_of
 
 FORMS = ("({}) IS NULL", "({}) IS DISTINCT FROM true", "coalesce({}, true)", "NOT coalesce({}, false)", "({}) <=> NULL")
 
@@ -115,6 +115,20 @@ def test_not_in_nothing(lake: Lake, index: Index) -> None:
         assert files_read(lake.skipping, frame, lake.folder) == {"null", "one"}
     finally:
         lake.spark.conf.unset("spark.sql.optimizer.excludedRules")
+
+
+def test_what_is_null_not_in_nothing(lake: Lake) -> None:
+    """As above, where affixes alone tell of a column, and where an operand has several values beside one that is NULL."""
+    lake.file("null", {"x": pa.nulls(2, pa.int64()), "y": [1, 2], "s": pa.nulls(2, pa.string())})
+    lake.file("some", {"x": [1, 1], "y": [1, 2], "s": ["a", "b"]})
+    excluded = {"spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.OptimizeIn"}
+    with settings_of(lake.spark, {**excluded, "spark.sql.legacy.nullInEmptyListBehavior": "false"}):
+        lake.index(MinMax("x"), MinMax("y"), Prefix("s", 2), Suffix("s", 2))
+        for column in (F.col("s"), F.col("x") + F.col("y")):
+            frame = lake.view().where(~column.isin([]))
+            assert frame.count() == 4
+            assert "IN ()" in frame._jdf.queryExecution().optimizedPlan().toString()
+            assert files_read(lake.skipping, frame, lake.folder) == {"null", "some"}, column
 
 
 NAN = float("nan")

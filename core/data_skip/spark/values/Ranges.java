@@ -84,8 +84,9 @@ public final class Ranges {
       if (name.equals("In")) this.members = listed();
     }
 
-    /** The constants of an IN list; null where something else is among them. */
+    /** The constants of an IN list; null where something else is among them, or nothing: NULL IN () is false, or NULL. */
     private Members listed() {
+      if (children.length == 1) return null;
       List values = new ArrayList();
       for (int i = 1; i < children.length; i++) {
         if (!children[i].constant) return null;
