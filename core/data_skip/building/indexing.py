@@ -1,12 +1,11 @@
-"""Indexing: which files to collect, the one pass over them, and the one commit."""
+"""Indexing: which files to collect, and how many in a commit; each with one pass over them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +13,13 @@ from pyspark.sql import DataFrame
 
 from data_skip.building.binding import Binding
 from data_skip.building.chunks import Chunks
-from data_skip.building.collect import Collected
+from data_skip.building.commit import Commit, Written
 from data_skip.building.generations import Generations
 from data_skip.building.index_report import IndexReport
 from data_skip.building.one_pass import Target, collect_files
 from data_skip.building.progress import progress_bar
 from data_skip.building.recent import let_clocks_pass, too_recent
-from data_skip.building.rows import bytes_of_records, rows
+from data_skip.building.rows import rows
 from data_skip.building.source import TableState
 from data_skip.building.task_parts import TaskParts
 from data_skip.clause import Mask
@@ -31,7 +30,7 @@ from data_skip.sample import Sample, spread
 from data_skip.spark.errors import not_understood
 from data_skip.spark.jvm import Jvm
 from data_skip.store import Snapshot
-from data_skip.store.new_parts import NewPart, PartsLostError
+from data_skip.store.new_parts import PartsLostError
 from data_skip.store.versions import are_first, places_in, taken
 
 _TRIES = 20
@@ -105,68 +104,28 @@ def _index_some(
     seen = None if wanted.any() or target.new else target.known.changes(target.listed, target.below)
     if seen is not None and not len(seen) and target.lists:
         return target
-    written: list[_Written] = []
-
-    def rows_on(last: Snapshot | None) -> pa.Table | list[NewPart] | None:
-        """What to write on a version: by a listing that is younger than what it says, of those collected files that have not changed since.
-
-        All are listed again where others have written meanwhile, where one is seen to have changed, and where what is said anew of files
-        stands for long, as more are to come: another refresh may have found since that there was nothing to say, which this would undo.
-        """
-        written.clear()
-        if last is not None:
-            target.refuse(last)
-        as_read = target.knows(last)
-        known = target.known if as_read else Generations.of(last)
-        places, after = np.flatnonzero(wanted), target.listed
-        same = listing.unchanged(wanted) if as_read else None
-        stands = same is not None and bool(same[places].all())
-        changes = (known.changes(after, target.below) if seen is None else seen) if stands else None
-        if changes is None or (to_come and len(changes)):
-            after = state.list_again()
-            if wanted.any() and not len(after):
-                raise DataSkipError(f"the files of {target.name} were deleted meanwhile; {report.committed}")
-            places = places[places_in(after, taken(keys, places)) >= 0]
-            changes = known.changes(after, target.below)
-        unchanged = len(places)
-        chosen = [i for i in places.tolist() if i not in unreadable]
-        files = {i: found.get(i) or Collected(records=[None] * len(bindings)) for i in chosen}
-        nothing_to_say = not (files or len(changes) or target.new or not (last and last.is_listing))
-        if nothing_to_say or (to_come and not chosen and not report.files_collected):
-            written.append(_Written([], known, after, unchanged, None))
-            return None
-        collected = taken(keys, np.array(chosen, dtype=np.int64))
-        now_known = known.changed_by(changes)
-        of_files, others = Generations(collected, now_known.of_each(collected)), changes.but_of(collected)
-        as_of = (1, "") if last is None else (last.version + 1, last.said[1])  # in the first case nobody knows of which table
-        new_parts = parts.as_written(files, of_files, last) if parts else []
-        here = np.array([file.part is None for file in files.values()], dtype=bool)
-        said = of_files.only(here).and_of(others)
-        table = rows([file for file in files.values() if file.part is None], said, bindings, report)
-        all_known = now_known.changed_by(of_files.and_of(others))
-        refused = taken(keys, np.array([i for i, file in files.items() if file.refused], dtype=np.int64))["path"].to_pylist()
-        written.append(_Written(list(files.values()), all_known, after, unchanged, as_of, bytes_of_records(table), refused))
-        return parts.and_of(table, new_parts, state.frame.sparkSession) if parts and new_parts else table
-
+    commit = Commit(target, state, listing, keys, wanted, bindings, report, found, unreadable, to_come, seen, parts)
     try:
-        if parts and not parts.are_there(found.values()):  # they write elsewhere than the driver reads
-            raise PartsLostError(f"tasks do not write at {parts.location}")
-        target.store.append_as_of(rows_on, target.new)
+        written = commit.write()
     except PartsLostError:  # all is collected again, by the driver
         report.files_lifted, report.files_direct = before
         chunks.put_back()
         return target
-    (done,) = written
-    chunks.held(len(done.files), done.bytes, time.perf_counter() - start)
-    report.files_unreadable += done.unchanged - len(done.files)
-    report.files_too_recent += int(wanted.sum()) - done.unchanged
-    report.refuse(done.refused)
-    report.files_undated += sum(file.undated for file in done.files)
-    report.files_collected += len(done.files)
-    report.rows += sum(file.rows for file in done.files)
-    if done.as_of is None:
+    chunks.held(len(written.files), written.bytes, time.perf_counter() - start)
+    _tell(report, written, int(wanted.sum()))
+    if written.as_of is None:
         return target
-    return replace(target, new=False, lists=True, as_of=done.as_of, known=done.known, listed=done.listed)
+    return replace(target, new=False, lists=True, as_of=written.as_of, known=written.known, listed=written.listed)
+
+
+def _tell(report: IndexReport, written: Written, asked: int) -> None:
+    """Adds one commit to the report. asked: how many files were to be collected for it."""
+    report.files_unreadable += written.unchanged - len(written.files)
+    report.files_too_recent += asked - written.unchanged
+    report.refuse(written.refused)
+    report.files_undated += sum(file.undated for file in written.files)
+    report.files_collected += len(written.files)
+    report.rows += sum(file.rows for file in written.files)
 
 
 def _task_parts(target: Target, bindings: Sequence[Binding], keys: pa.Table, wanted: Mask) -> TaskParts | None:
@@ -175,23 +134,6 @@ def _task_parts(target: Target, bindings: Sequence[Binding], keys: pa.Table, wan
     asked = taken(keys, places)
     known = target.known.changed_by(target.known.changes(target.listed, target.below))  # as it will be told, if nothing comes between
     return TaskParts.on(target.store.snapshot(), bindings, Generations(asked, known.of_each(asked)), places)
-
-
-@dataclass(frozen=True)
-class _Written:
-    """What one commit said: what was found of files, what is known from then on of all, and how many of those read have not changed.
-
-    as_of: its own version, as of Target; None where there was nothing to say. bytes: of the records. refused: the paths
-    of files that are always read.
-    """
-
-    files: Sequence[Collected]
-    known: Generations
-    listed: pa.Table
-    unchanged: int
-    as_of: tuple[Any, ...] | None
-    bytes: int = 0
-    refused: Sequence[str] = ()
 
 
 def _agree_or_tell(target: Target, state: TableState, bindings: Sequence[Binding], report: IndexReport, wrote: bool) -> None:
