@@ -48,34 +48,8 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
 
     stored: whether its expressions are of a store, and so perhaps of somebody else.
     """
-    trees: list[dict[str, Any]] = []
-    types: list[DataType] = []
-    for sql in index.inputs:
-        try:
-            if stored and (why := jvm.why_not_evaluated(sql)):
-                raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}; drop_index() it, or delete the index")
-            selected = frame.select(F.expr(sql).alias("expression"))
-            if jvm.mixes_environments(selected):
-                raise DataSkipError(f"{index}: {sql!r} {_MIXED}")
-            tree = jvm.expression(selected)
-            decoded = decode(tree) if tree is not None else None
-        except PySparkException as error:
-            raise DataSkipError(f"{index}: Spark does not understand {sql!r}: {not_understood(error)}") from error
-        except RecursionError as error:
-            raise DataSkipError(f"{index.kind} cannot be built: its expression is nested too deep; make it flatter") from error
-        if tree is None or decoded is None:
-            raise DataSkipError(f"{index}: {sql!r} is more than an expression over one row (an aggregate, window, generator or subquery)")
-        if why := _why_no_record(decoded):
-            raise DataSkipError(f"{index}: {sql!r} {why}")
-        if not stored and jvm.asks_who_and_when(selected):
-            raise DataSkipError(f"{index}: {sql!r} asks when, by whom or where it is run, and means something else in each query")
-        if not stored and (why := jvm.why_not_evaluated(sql)):  # as no refresh would
-            raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}")
-        trees.append(tree)
-        try:
-            types.append(selected.schema[0].dataType)
-        except PySparkException as error:  # as of timestamps by the nanosecond
-            raise DataSkipError(f"{index} cannot be built: PySpark knows no type of {sql!r}: {first_line(error)}") from error
+    understood = [_understood(index, sql, frame, jvm, stored) for sql in index.inputs]
+    trees, types = tuple(tree for tree, _ in understood), [type_ for _, type_ in understood]
     expressions = [decode(tree) for tree in trees]
     together = frame.select(*map(F.expr, index.inputs))
     if not all(isinstance(expression, Column) for expression in expressions) and jvm.mistakes(together):
@@ -87,7 +61,7 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
     reader = Reading(scan.description, scan.settings).reader(expressions)
     if why := unsure(reader) or why_unsteady_as_read(expressions, reader):
         raise DataSkipError(f"{index} cannot be built: {why}")
-    definition = Definition(index.kind, index.expressions, index.parameters, index.version, tuple(trees), reader)
+    definition = Definition(index.kind, index.expressions, index.parameters, index.version, trees, reader)
     try:
         json.dumps(index.parameters)
     except (TypeError, ValueError, RecursionError) as error:
@@ -101,6 +75,34 @@ def bind(index: Index, frame: DataFrame, scan: Scan, jvm: Jvm, stored: bool = Fa
         return Binding(index, definition, record_type)
     except PySparkException as error:  # as of an interval of months and days
         raise DataSkipError(f"{index} cannot be built: {first_line(error)}") from error
+
+
+def _understood(index: Index, sql: str, frame: DataFrame, jvm: Jvm, stored: bool) -> tuple[dict[str, Any], DataType]:
+    """An index's expression as Spark understands it, to be decoded, and its type. DataSkipError where it is none that can be kept."""
+    try:
+        if stored and (why := jvm.why_not_evaluated(sql)):
+            raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}; drop_index() it, or delete the index")
+        selected = frame.select(F.expr(sql).alias("expression"))
+        if jvm.mixes_environments(selected):
+            raise DataSkipError(f"{index}: {sql!r} {_MIXED}")
+        tree = jvm.expression(selected)
+        decoded = decode(tree) if tree is not None else None
+    except PySparkException as error:
+        raise DataSkipError(f"{index}: Spark does not understand {sql!r}: {not_understood(error)}") from error
+    except RecursionError as error:
+        raise DataSkipError(f"{index.kind} cannot be built: its expression is nested too deep; make it flatter") from error
+    if tree is None or decoded is None:
+        raise DataSkipError(f"{index}: {sql!r} is more than an expression over one row (an aggregate, window, generator or subquery)")
+    if why := _why_no_record(decoded):
+        raise DataSkipError(f"{index}: {sql!r} {why}")
+    if not stored and jvm.asks_who_and_when(selected):
+        raise DataSkipError(f"{index}: {sql!r} asks when, by whom or where it is run, and means something else in each query")
+    if not stored and (why := jvm.why_not_evaluated(sql)):  # as no refresh would
+        raise DataSkipError(f"{index}: {sql!r} {why}, {_NOT_DONE}")
+    try:
+        return tree, selected.schema[0].dataType
+    except PySparkException as error:  # as of timestamps by the nanosecond
+        raise DataSkipError(f"{index} cannot be built: PySpark knows no type of {sql!r}: {first_line(error)}") from error
 
 
 def _record_type(index: Index, types: Sequence[DataType]) -> pa.DataType:

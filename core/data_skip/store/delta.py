@@ -126,22 +126,7 @@ class DeltaStore(DeltaVacuum):
         if snapshot is None and declare:
             if (new := rows_on(None)) is None:
                 return
-            if self._is_misread:
-                raise StoreError(self._why_misread)
-            if self._is_local:
-                self._refuse_links()
-            # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
-            # As version 0 and no other: deltalake would also put it on top of what another has made meanwhile.
-            try:
-                DeltaTable.create(
-                    self.location, BASE, "error", configuration=_CONFIGURATION, storage_options=self._options, commit_properties=AS_READ
-                )
-            except FAILURES:  # it may be there by now, by another's doing or its own
-                self._place.written()
-                if self.snapshot() is None:
-                    raise
-            self._place.written()  # what was seen before it was created
-            snapshot = self.snapshot()
+            snapshot = self._created()
         if snapshot is None:
             raise StoreError(f"the index at {self.location} was deleted meanwhile; nothing was written")
         if commit.is_done_before(snapshot.version):
@@ -156,19 +141,40 @@ class DeltaStore(DeltaVacuum):
         if isinstance(new, list):
             self._commit_parts(snapshot, new, commit)
             return
-        table = new
+        self._write(snapshot, self._to_append(snapshot, new, declare), commit, mode="append", schema_mode="merge")
+
+    def _created(self) -> Snapshot | None:
+        """The first version of the index, which holds nothing, or what another has made by now; None where that was deleted again."""
+        if self._is_misread:
+            raise StoreError(self._why_misread)
+        if self._is_local:
+            self._refuse_links()
+        # First an empty table, which all creators make alike: the columns of two that both began with theirs would not add up.
+        # As version 0 and no other: deltalake would also put it on top of what another has made meanwhile.
+        try:
+            DeltaTable.create(
+                self.location, BASE, "error", configuration=_CONFIGURATION, storage_options=self._options, commit_properties=AS_READ
+            )
+        except FAILURES:  # it may be there by now, by another's doing or its own
+            self._place.written()
+            if self.snapshot() is None:
+                raise
+        self._place.written()  # what was seen before it was created
+        return self.snapshot()
+
+    def _to_append(self, snapshot: Snapshot, table: pa.Table, declare: bool) -> pa.Table:
+        """The rows, of the indexes that are declared, or there, and in the words in which they are."""
         indexes = [field for name, field in declared(table.schema).items() if declare or name in snapshot.fields]
         if not indexes:
             raise StoreError(f"the indexes at {self.location} were dropped meanwhile; nothing was written")
         for field in indexes:
             self._refuse_another(defined(field), field.name, snapshot)
         self._refuse_many({**snapshot.fields, **{field.name: field for field in indexes}}.values())
-        fields = [snapshot.fields.get(field.name, field) for field in indexes]  # in the words in which they were declared
+        fields = [snapshot.fields.get(field.name, field) for field in indexes]
         arrays = [table[field.name] for field in (*BASE, *indexes)]
         schema = pa.schema([*BASE, *(field.with_type(array.type) for field, array in zip(fields, arrays[len(BASE) :], strict=True))])
         of_table = pa.array(np.full(len(table), snapshot.number), OF_TABLE.type)
-        rows = pa.Table.from_arrays(arrays, schema=schema).append_column(OF_TABLE, of_table)
-        self._write(snapshot, rows, commit, mode="append", schema_mode="merge")
+        return pa.Table.from_arrays(arrays, schema=schema).append_column(OF_TABLE, of_table)
 
     def _commit_parts(self, snapshot: Snapshot, parts: Sequence[NewPart], commit: Commit) -> None:
         def write(target: DeltaTable) -> None:
