@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.orc as orc
 import pytest
@@ -168,3 +170,19 @@ def test_a_default_is_text_that_the_query_parses(lake: Lake, expression: str) ->
         lake.view(schema=schema)
         lake.query(f"SELECT * FROM t WHERE length({expression}) = 4", read=["a", "b"])
         assert lake.spark.sql(f"SELECT * FROM t WHERE length({expression}) = 4").count() == 2, "the recipe shows nothing"
+
+
+def test_json_as_one_variant(lake: Lake) -> None:
+    """Spark takes no schema then: it was told one that nobody had given, and the error named that."""
+    lines = {"a": ['{"x": 1}', '{"x": 2}'], "b": ['{"x": 3}'], "twice": ['{"x": 4, "x": 5}'], "bad": ['{"x": 6}', "{x"]}
+    for name, written in lines.items():
+        lake.lines(f"{name}.json", *written)
+    reader: dict[str, Any] = {"format": "json", "options": {"singleVariantColumn": "v"}}
+    x = "variant_get(v, '$.x', 'int')"
+    assert lake.table(**reader).create_index(ValueList(x)).files_refused == 2
+    lake.view("t", "json", singleVariantColumn="v")
+    lake.query(f"SELECT * FROM t WHERE {x} = 2", read=["a.json", "bad.json", "twice.json"])
+    lake.lines("new.json", '{"x": 7}')
+    assert lake.table().refresh().files_collected == 1
+    assert len(lake.table(**reader).files(f"{x} = 7")) == 3
+    assert lake.table(**reader).read("snapshot").where(f"{x} = 7").count() == 1
