@@ -98,7 +98,7 @@ class Reading:
         if self._format in AS_PARQUET and timed:
             more.append(ZONE)  # old calendars' moments are told by the clock of the JVM's zone, where the file does not name another
         local = self._format in _OF_LOCAL_TIMES or (self._format in AS_PARQUET and any(map(converts_moments, self._settings)))
-        if (local and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
+        if ((local or have_default) and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
             more.append(ZONE_RULES)
         if header_may_move(reader):
             more += FIRST_PART
