@@ -51,7 +51,7 @@ def as_indexed(source: TableSource, snapshot: Snapshot | None) -> TableSource:
     for definition in (snapshot.definitions if snapshot else {}).values():
         reader, schema = definition.reader, source.schema
         _refuse_foreign(source.name, definition)
-        if schema is None and reader["format"] in BY_POSITION:
+        if schema is None and reader["format"] in BY_POSITION and not _is_one_variant(reader["options"]):
             fields = [{"name": n, "type": t, "nullable": True, "metadata": {}} for n, t, *_ in reader["columns"]]
             schema = StructType.fromJson({"type": "struct", "fields": fields})
         return replace(source, format=reader["format"], options={**reader["options"], **source.options}, schema=schema)
@@ -187,7 +187,7 @@ def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:
     format_ = _format(spark, source)
     if chosen := _choosing(source.options):
         raise DataSkipError(f"{chosen[0]} chooses files: {source.name!r} by its index has the files of that; leave it out")
-    if source.schema is None and format_ not in _WITH_SCHEMA:
+    if source.schema is None and format_ not in _WITH_SCHEMA and not _is_one_variant(source.options):
         raise DataSkipError(f"the columns of {format_} are found by reading all files; to read the files of the index give schema=...")
     if source.schema is None and _merges(spark, source, format_):
         raise DataSkipError("mergeSchema=true finds columns by reading all files; to read the files of the index give schema=...")
@@ -196,6 +196,11 @@ def refuse_columns_of_one(spark: SparkSession, source: TableSource) -> None:
 def _choosing(options: Mapping[str, str]) -> list[str]:
     """Those by which some of the files in a folder are read."""
     return [option for option in options if option.lower() in _CHOOSE_FILES]
+
+
+def _is_one_variant(options: Mapping[str, str]) -> bool:
+    """Whether a record is read as one VARIANT: then an option names the column, nothing is looked at for it, and Spark takes no schema."""
+    return any(option.lower() == "singlevariantcolumn" for option in options)
 
 
 def is_recursive(options: Mapping[str, str]) -> bool:
@@ -318,7 +323,8 @@ def root_of(spark: SparkSession, jvm: Jvm, source: TableSource, snapshot: Snapsh
     told = snapshot is not None and snapshot.definitions and (source.format or "").lower() in SUPPORTED_FORMATS
     if told and not source.in_catalog and not is_pattern(source):
         return qualified(jvm, source.name)
-    takes_any = source.schema is None and not source.in_catalog and _format(spark, source) in SUPPORTED_FORMATS
+    takes_any = source.schema is None and not (source.in_catalog or _is_one_variant(source.options))
+    takes_any = takes_any and _format(spark, source) in SUPPORTED_FORMATS
     return state_of(spark, jvm, replace(source, schema=_ANY) if takes_any else source).root
 
 

@@ -33,9 +33,17 @@ def why_unsteady_as_read(trees: Iterable[Expression], reader: Mapping[str, Any])
     columns, malformed = columns_of(trees), malformed_column(reader)
     if reader["format"] == "json" and malformed is not None and any(column.path[0].lower() == malformed.lower() for column in columns):
         return "reads the column of malformed records, and one that has a key twice is malformed where a query has a filter on it"
+    if reader["format"] == "json" and (column := next(_with_default(columns, reader), None)) is not None:
+        return f"reads column {column}, whose DEFAULT a record that has a key twice is not given where a query has a filter on that key"
     if reader["format"] == "orc" and any(_MAP.search(column.type) for column in columns):
         return "reads a map of ORC, whose entries are sorted by their keys in a query of many columns; index a column that is no map"
     return why_of_this_year((pattern for call in calls_of(trees) for pattern in _patterns(call)), reader)
+
+
+def _with_default(columns: Iterable[Column], reader: Mapping[str, Any]) -> Iterator[str]:
+    """Those of some columns of a reader of text that have a value for records that lack them."""
+    asked = {column.path[0] for column in columns}
+    return (name for name, _, default, *_ in reader["columns"] if default is not None and name in asked)
 
 
 def _patterns(call: Call) -> Iterator[str]:

@@ -20,6 +20,7 @@ from data_skip.store.settings import (
     ZONE_RULES,
     converts_moments,
     matches_any,
+    parses,
     relevant,
 )
 
@@ -42,6 +43,7 @@ _FLAGS = ("header", "multiline", "wholetext", "positionalfieldmatching", "orc.fo
 _DEFAULTS = {("wholetext", "false")}  # that PySpark's spark.read.text sets, and other ways to read text leave out
 _CORRUPT = "columnNameOfCorruptRecord"
 _DEFAULT = "(default)"
+_EXISTS_DEFAULT = "EXISTS_DEFAULT"  # in the metadata of a field
 _DOUBTS = 3  # of the rules by which files of text are refused (building/doubts.py, lines.py): records by other rules may say too much
 _SCHEMA_AT = "avroschemaurl"
 _POSITIONAL_ORC = "orc.force.positional.evolution"
@@ -87,7 +89,8 @@ class Reading:
         """How the values of some expressions come about: equal readers see equal values in equal files."""
         trees = list(trees)
         paths = sorted({column.path for column in columns_of(trees)})
-        sessions = self._relevant(any(isinstance(tree, Call) for tree in trees) or _have_default(self._schema, paths))
+        have_default = _have_default(self._schema, paths)
+        sessions = self._relevant(any(isinstance(tree, Call) for tree in trees) or have_default)
         reader = {"format": self._format, "options": dict(self._options.items() - _DEFAULTS), "session": _together(sessions)}
         columns = _columns(self._format, self._schema, paths, _by_position(reader))
         timed = '"timestamp"' in json.dumps([type_ for _, type_, *_ in columns])
@@ -95,10 +98,12 @@ class Reading:
         if self._format in AS_PARQUET and timed:
             more.append(ZONE)  # old calendars' moments are told by the clock of the JVM's zone, where the file does not name another
         local = self._format in _OF_LOCAL_TIMES or (self._format in AS_PARQUET and any(map(converts_moments, self._settings)))
-        if (local and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
+        if ((local or have_default) and timed) or any(_follows_zones(node) for tree in trees for node in tree.walk()):
             more.append(ZONE_RULES)
         if header_may_move(reader):
             more += FIRST_PART
+        if have_default:
+            more += [key for found in self._settings for key in found if parses(key)]
         told = [{key: found[key] for key in more if key in found} for found in self._settings]
         reader["session"] = _together([{**session, **further} for session, further in zip(sessions, told, strict=True)])
         if self._code is not None:
@@ -151,6 +156,14 @@ def _too_small(session: Mapping[str, str], key: str) -> str:
     """A setting of the sizes of parts that would cut files too small to collect them so; "" where it is not."""
     value = session.get(key, _DEFAULT)
     return "" if value == _DEFAULT or (value.isdecimal() and int(value) >= _LEAST_PART) else f"{key}={value}"
+
+
+def _has_void(type_: Any) -> bool:
+    """Whether a type, as JSON, is VOID, or holds it. Of what is there Spark's reader of JSON goes past the first token only."""
+    if not isinstance(type_, Mapping):
+        return bool(type_ == "void")
+    parts = [type_.get(part) for part in ("elementType", "keyType", "valueType", "sqlType")]
+    return any(map(_has_void, [*parts, *(field["type"] for field in type_.get("fields", ()))]))
 
 
 def _read_whole(reader: Mapping[str, Any]) -> bool:
@@ -245,6 +258,9 @@ def unsure(reader: Mapping[str, Any]) -> str:
         return "columnPruning=true with multiLine=true reads other values where a query leaves out columns"
     if reader["format"] == "csv" and any(type_ == "variant" for _, type_, *_ in reader["columns"]):
         return "the type that CSV gives to a value of a VARIANT depends on the lines before it; read the column as a STRING"
+    voids = [name for name, type_, *_ in reader["columns"] if _has_void(type_)]
+    if reader["format"] == "json" and voids:
+        return f"column {voids[0]} is of VOID: where a query asks for it, Spark takes fields in it for columns; leave it out of the schema"
     if leaves_out_columns(reader) and (why := _why_of_fewer_columns(options)):
         return f"{why} reads other values where a query leaves out columns; read with columnPruning=false"
     if reader["format"] in WITH_MALFORMED and (why := why_of_this_year(filter(None, map(options.get, _FORMATS)), reader)):
@@ -333,15 +349,17 @@ def _shown(columns: Iterable[Sequence[Any]]) -> str:
 
 
 def _have_default(schema: Any, paths: Iterable[tuple[str, ...]]) -> bool:
-    """Whether files may lack a column that has a default: that is SQL, which Spark evaluates by the settings of the query."""
-    described = (_described(schema, path) for path in paths)
-    return any(default is not None for _, *identities in described for default in identities[::2])
+    """Whether files may lack a column that has a default: that is SQL, which Spark parses and evaluates by the settings of the query."""
+    described = [_described(schema, path) for path in paths]
+    return any(default is not None for _, *identities in described for default in identities[::2]) or _EXISTS_DEFAULT in json.dumps(
+        described
+    )
 
 
 def _identity(field: Mapping[str, Any]) -> list[Any]:
     """The default of a field for files that lack it, and the Parquet id by which it may be looked up."""
     metadata = field.get("metadata", {})
-    return [metadata.get("EXISTS_DEFAULT"), metadata.get("parquet.field.id")]
+    return [metadata.get(_EXISTS_DEFAULT), metadata.get("parquet.field.id")]
 
 
 def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ CHOOSE_FILES = (
     "mapred.input.pathFilter.class",
 )
 
+_PARSING = "how SQL is parsed; what is parsed is compared itself, but the DEFAULT of a column, which is text (see `parses`)"
 # Keys under spark.sql. that change neither what a reader makes of a file nor what an expression makes of a row.
 WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
     "how work is cut, exchanged, cached and kept in memory; rows are the same however it is": (
@@ -43,8 +44,14 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
         ),
         *("optimizeNullAwareAntiJoin*", "orderingAwareLimitOffset", "planner.*", "*.maxThreadThreshold"),
     ),
+    _PARSING: (
+        *("parser.*", "legacy.parser.*", "legacy.parseQueryWithoutEof", "legacy.setopsPrecedence.*", "legacy.bangEqualsNot"),
+        *("legacy.consecutiveStringLiterals.*", "legacy.identifierClause", "legacy.parameterSubstitution.*"),
+        *("ansi.doubleQuotedIdentifiers", "ansi.enforceReservedKeywords", "ansi.relationPrecedence", "operatorPipeSyntaxEnabled"),
+        "allowNamedFunctionArguments",
+    ),
     "how a plan is found; the expressions that come out of it are compared themselves": (
-        *("optimizer.*", "analyzer.*", "experimental.optimizer.*", "cbo.*", "statistics.*", "parser.*", "constraintPropagation.*"),
+        *("optimizer.*", "analyzer.*", "experimental.optimizer.*", "cbo.*", "statistics.*", "constraintPropagation.*", "legacy.cte*"),
         # but codegen.* also says whether ORC is read in batches, by which maps differ: no index is made of these (proofs/steady.py)
         *("codegen.*", "subexpressionElimination.*", "alwaysInlineCommonExpr", "useCommonExprIdForAlias", "lazySetOperatorOutput.*"),
         *("lightweightPlanChangeValidation", "planChangeLog.*", "planChangeValidation*", "cteRe*", "crossJoin.*", "groupBy*", "orderBy*"),
@@ -64,7 +71,7 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
             "view.*",
             "functionResolution.*",
         ),
-        *("dataSource.*", "operatorPipeSyntaxEnabled", "allowNamedFunctionArguments", "variable.substitute", "python.filterPushdown.*"),
+        *("dataSource.*", "variable.substitute", "python.filterPushdown.*", "legacy.inlineCTEInCommands", "legacy.scalarSubquery*"),
         *(
             "sources.structPredicateDecompose*",
             "sources.fileCompressionFactor",
@@ -75,9 +82,6 @@ WITHOUT_EFFECT: Mapping[str, tuple[str, ...]] = {
             "listagg.*",
             "path.*",
         ),
-        *("ansi.doubleQuotedIdentifiers", "ansi.enforceReservedKeywords", "ansi.relationPrecedence", "legacy.parser.*", "legacy.cte*"),
-        *("legacy.parseQueryWithoutEof", "legacy.setopsPrecedence.*", "legacy.inlineCTEInCommands", "legacy.bangEqualsNot"),
-        *("legacy.consecutiveStringLiterals.*", "legacy.identifierClause", "legacy.parameterSubstitution.*", "legacy.scalarSubquery*"),
         *("legacy.inSubqueryNullability", "legacy.groupingId*", "legacy.integerGroupingId", "legacy.bucketedTableScan.*"),
     ),
     "what a reader may leave out since no row of it matches; a filter that Spark pushes down is evaluated again": (
@@ -303,6 +307,11 @@ def relevant(found: Mapping[str, str], format_: str, evaluates: bool, has_ids: b
         if key not in always and matters(key, format_, evaluates) and (has_ids or not key.startswith(SQL + _BY_ID)):
             chosen[key] = value
     return chosen
+
+
+def parses(key: str) -> bool:
+    """Whether a setting may change what a text of SQL means."""
+    return key.startswith(SQL) and matches_any(key.removeprefix(SQL), WITHOUT_EFFECT[_PARSING])
 
 
 def converts_moments(found: Mapping[str, str]) -> bool:

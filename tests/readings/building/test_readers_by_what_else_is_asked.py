@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.orc as orc
 import pytest
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from data_skip import DataSkipError, MinMax, ValueList
 from tests.support import Lake, aged, settings_of
@@ -123,3 +125,64 @@ def test_no_index_over_the_column_of_malformed_json(lake: Lake) -> None:
     lake.view(format="json", schema=schema)
     assert lake.spark.sql("SELECT * FROM t WHERE a > 0 AND _corrupt_record IS NOT NULL").count() == 1
     lake.query("SELECT * FROM t WHERE a > 2 AND _corrupt_record IS NOT NULL", read=["a.json"])
+
+
+def test_no_index_over_a_default_of_json(lake: Lake) -> None:
+    """It held 7, and a query with a filter on a key that is there twice has NULL: to Spark's reader the record is malformed then."""
+    lake.lines("a.json", '{"a": 1, "a": 5}')
+    lake.lines("b.json", '{"a": 2, "c": 3}')
+    schema = StructType([StructField("a", IntegerType()), StructField("c", IntegerType(), True, SEVEN)])
+    for expression in ("c", "a + C"):
+        with pytest.raises(DataSkipError, match="column c, whose DEFAULT a record that has a key twice is not given"):
+            lake.index(ValueList(expression), format="json", schema=schema)
+    lake.index(ValueList("a"), format="json", schema=schema)
+    lake.view(format="json", schema=schema)
+    assert lake.spark.sql("SELECT * FROM t WHERE a > 0 AND c IS NULL").count() == 1, "the recipe shows nothing"
+    lake.query("SELECT * FROM t WHERE a = 5 AND c IS NULL", read=["a.json"])
+
+
+@pytest.mark.parametrize("type_", ["void", "struct<p: void>", "map<string, array<void>>"])
+def test_no_index_of_json_with_a_column_of_void(lake: Lake, type_: str) -> None:
+    """Of b, 5 was collected, which is a field of a, and a query that leaves out a has 1."""
+    lake.lines("a.json", '{"a": {"b": 5}, "b": 1}')
+    lake.lines("b.json", '{"a": null, "b": 2}')
+    with pytest.raises(DataSkipError, match="column a is of VOID"):
+        lake.index(ValueList("b"), format="json", schema=f"a {type_}, b int")
+    lake.index(ValueList("b"), format="json", schema="b int, void int")
+    lake.view(format="json", schema="a void, b int")
+    lake.query("SELECT b FROM t WHERE b = 1", read=["a.json", "b.json"])
+    lake.query("SELECT * FROM t WHERE b = 5", read=["a.json", "b.json"])
+
+
+TEXT = {"CURRENT_DEFAULT": r"'a\\b'", "EXISTS_DEFAULT": r"'a\\b'"}
+
+
+@pytest.mark.parametrize("expression", ["c", "upper(c)"])
+def test_a_default_is_text_that_the_query_parses(lake: Lake, expression: str) -> None:
+    """It was of three characters, and is of four where a backslash in SQL is itself."""
+    for name in "ab":
+        lake.file(name, {"a": [1]})
+    schema = StructType([StructField("a", LongType()), StructField("c", StringType(), True, TEXT)])
+    lake.index(ValueList(expression), schema=schema)
+    lake.view(schema=schema)
+    lake.query(f"SELECT * FROM t WHERE length({expression}) = 4", read=[])
+    with settings_of(lake.spark, {"spark.sql.parser.escapedStringLiterals": "true"}):
+        lake.view(schema=schema)
+        lake.query(f"SELECT * FROM t WHERE length({expression}) = 4", read=["a", "b"])
+        assert lake.spark.sql(f"SELECT * FROM t WHERE length({expression}) = 4").count() == 2, "the recipe shows nothing"
+
+
+def test_json_as_one_variant(lake: Lake) -> None:
+    """Spark takes no schema then: it was told one that nobody had given, and the error named that."""
+    lines = {"a": ['{"x": 1}', '{"x": 2}'], "b": ['{"x": 3}'], "twice": ['{"x": 4, "x": 5}'], "bad": ['{"x": 6}', "{x"]}
+    for name, written in lines.items():
+        lake.lines(f"{name}.json", *written)
+    reader: dict[str, Any] = {"format": "json", "options": {"singleVariantColumn": "v"}}
+    x = "variant_get(v, '$.x', 'int')"
+    assert lake.table(**reader).create_index(ValueList(x)).files_refused == 2
+    lake.view("t", "json", singleVariantColumn="v")
+    lake.query(f"SELECT * FROM t WHERE {x} = 2", read=["a.json", "bad.json", "twice.json"])
+    lake.lines("new.json", '{"x": 7}')
+    assert lake.table().refresh().files_collected == 1
+    assert len(lake.table(**reader).files(f"{x} = 7")) == 3
+    assert lake.table(**reader).read("snapshot").where(f"{x} = 7").count() == 1

@@ -7,12 +7,13 @@ from datetime import datetime, timedelta, timezone
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.types import StructField, StructType, TimestampType
 
 from data_skip import BloomFilter, MinMax, ValueList
 from data_skip.errors import DataSkipError
 from data_skip.spark.bridge import Scan
 from data_skip.store.settings import ZONE_RULES
-from tests.support import Lake, aged, settings_of
+from tests.support import Lake, aged, files_read, settings_of
 
 ZONE = "spark.sql.session.timeZone"
 POLICY = "spark.sql.legacy.timeParserPolicy"
@@ -175,6 +176,19 @@ def test_moments_that_a_reader_takes_to_another_zone(lake: Lake, monkeypatch: py
         assert lake.reads("ts > timestamp'2030-07-02'") == [set()]
         with_later_rules(monkeypatch)
         assert lake.reads("ts > timestamp'2030-07-02'") == [{"a"}]
+
+
+def test_a_moment_that_is_a_default(moments: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of files that lack the column, Spark makes it of text."""
+    text = "TIMESTAMP '2030-07-01 12:00:00'"
+    schema = StructType([StructField("c", TimestampType(), True, {"CURRENT_DEFAULT": text, "EXISTS_DEFAULT": text})])
+    with settings_of(moments.spark, MEXICO):
+        moments.index(MinMax("c"), schema=schema)
+        later = moments.view(schema=schema).where("c > timestamp'2030-07-02'")
+        assert files_read(moments.skipping, later, moments.folder) == set()
+        with_later_rules(monkeypatch)
+        later = moments.view(schema=schema).where("c > timestamp'2030-07-02'")
+        assert files_read(moments.skipping, later, moments.folder) == {"a"}
 
 
 def test_moments_dates_and_utc_have_no_rules(moments: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
