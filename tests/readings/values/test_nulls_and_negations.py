@@ -131,6 +131,16 @@ def test_what_is_null_not_in_nothing(lake: Lake) -> None:
             assert files_read(lake.skipping, frame, lake.folder) == {"null", "some"}, column
 
 
+def test_tuples_in_nothing(lake: Lake) -> None:
+    """Are so in no row: a filter failed, and a warning told of it."""
+    lake.file("a", {"x": [1], "y": [2]})
+    lake.index(MinMax("x"), MinMax("y"))
+    with settings_of(lake.spark, {"spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.OptimizeIn"}):
+        frame = lake.view().where(F.struct("x", "y").isin([]) | (F.col("x") > 5))
+        assert "IN ()" in frame._jdf.queryExecution().optimizedPlan().toString()
+        assert files_read(lake.skipping, frame, lake.folder, errors=False) == set()
+
+
 NAN = float("nan")
 LONG = ", ".join([*(f"{number}.0D" for number in range(1, 13)), "NULL"])  # of so many Spark makes an InSet
 FLOATS = pa.list_(pa.float64())
