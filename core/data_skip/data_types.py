@@ -19,8 +19,8 @@ _ARROW = {
 
 
 def is_ordered(type_: str) -> bool:
-    """Whether values of the type have an order that is that of their numbers, or of their bytes: no collation."""
-    return type_ in ORDERED or is_decimal(type_)
+    """Whether values of the type have an order that is that of their numbers, or of their bytes; none of a scale that Delta lacks."""
+    return type_ in ORDERED or (is_decimal(type_) and precision_and_scale(type_)[1] >= 0)
 
 
 def is_decimal(type_: str) -> bool:

@@ -23,7 +23,7 @@ def by_field(node: Call, indexes: Indexes) -> Iterator[Clause]:
     match node:
         case Call(_, [Call("CreateNamedStruct", parts), *constants]):
             rows = [c.value for c in constants if isinstance(c, Literal) and isinstance(c.value, tuple)]
-            if len(rows) == len(constants):
+            if rows and len(rows) == len(constants):
                 yield from implied_clause(node, _one_of(list(parts[1::2]), rows), indexes)
 
 

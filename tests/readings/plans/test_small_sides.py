@@ -19,6 +19,7 @@ VIEWS = {
     "zeros": "SELECT * FROM VALUES (0.0D, 1), (-0.0D, 1) AS v(x, g)",
     "numbers": "SELECT * FROM VALUES (2.0D, 3), (4.0D, 5) AS v(x, g)",
     "keys": "SELECT concat('K', id) COLLATE UTF8_LCASE AS s FROM range(150) WHERE id <> 8",
+    "days": "SELECT * FROM VALUES ('1 day') AS v(p)",
     "decimals": "SELECT CAST(g AS DECIMAL(38, 0)) AS d FROM VALUES (1), (2) AS v(g)",
 }
 
@@ -97,6 +98,26 @@ def test_neighbours_of_a_knn_join_are_those_among_all_rows(sedona: Lake) -> None
     sedona.spark.read.parquet(asked).selectExpr("top", "ST_Point(x, 0D) AS g").createOrReplaceTempView("asked")
     for more in ("", " AND top - 1 < id", " AND top - 2 <= id"):
         sedona.query(f"SELECT id FROM asked JOIN objects ON ST_KNN(asked.g, objects.g, 2, false){more}")
+
+
+FIVE = "coalesce(levenshtein('a', p, if(p = '', 1, NULL)), 5)"  # by generated code; else -1
+FIVE_TOO = "pmod(hash(CAST({} AS INTERVAL)), 7) + 1"  # as above; else 2
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT k FROM facts JOIN days ON k BETWEEN {FIVE} AND {FIVE} + 1",
+        f"SELECT k FROM facts JOIN days ON k - {FIVE} = 0",
+        f"SELECT k FROM facts JOIN days ON k BETWEEN {FIVE_TOO.format('p')} AND {FIVE_TOO.format('p')}",
+        f"SELECT k FROM facts WHERE EXISTS (SELECT 1 FROM days WHERE k BETWEEN {FIVE} AND {FIVE})",
+        f"SELECT k FROM facts WHERE k = {FIVE_TOO.format('(SELECT max(p) FROM days)')}",
+    ],
+)
+def test_what_jobs_make_of_the_other_side(facts: Lake, sql: str) -> None:
+    """Rows were lost: what functions give of the values of the other side was asked of their interpreted form."""
+    facts.query(sql)
+    assert facts.spark.sql(sql).first()["k"] == 5
 
 
 def test_a_column_that_both_sides_have_is_of_neither(facts: Lake) -> None:

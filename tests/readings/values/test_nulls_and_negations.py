@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyspark.sql.functions as F
 import pytest
 
-from data_skip import BloomFilter, GapList, Hybrid, Index, MinMax, Prefix, Suffix, ValueList
+from data_skip import BloomFilter, DataSkipError, GapList, Hybrid, Index, MinMax, Prefix, Suffix, ValueList
 from tests.support import Lake, files_read, settings_of
 
 FORMS = ("({}) IS NULL", "({}) IS DISTINCT FROM true", "coalesce({}, true)", "NOT coalesce({}, false)", "({}) <=> NULL")
@@ -129,6 +129,25 @@ def test_what_is_null_not_in_nothing(lake: Lake) -> None:
             assert frame.count() == 4
             assert "IN ()" in frame._jdf.queryExecution().optimizedPlan().toString()
             assert files_read(lake.skipping, frame, lake.folder) == {"null", "some"}, column
+
+
+def test_tuples_in_nothing(lake: Lake) -> None:
+    """Are so in no row: a filter failed, and a warning told of it."""
+    lake.file("a", {"x": [1], "y": [2]})
+    lake.index(MinMax("x"), MinMax("y"))
+    with settings_of(lake.spark, {"spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.OptimizeIn"}):
+        frame = lake.view().where(F.struct("x", "y").isin([]) | (F.col("x") > 5))
+        assert "IN ()" in frame._jdf.queryExecution().optimizedPlan().toString()
+        assert files_read(lake.skipping, frame, lake.folder, errors=False) == set()
+
+
+@pytest.mark.parametrize("kind", [MinMax, ValueList, BloomFilter, GapList, Hybrid])
+def test_a_scale_below_zero(lake: Lake, kind: type[Index]) -> None:
+    """Delta has none, and said so in words of its own, with a trace."""
+    lake.file("a", {"x": [1, 2]})
+    allowed = {"spark.sql.legacy.allowNegativeScaleOfDecimal": "true"}
+    with settings_of(lake.spark, allowed), pytest.raises(DataSkipError, match=r"decimal\(\d+,-3\)"):
+        lake.index(kind("1E3BD * x"))
 
 
 NAN = float("nan")

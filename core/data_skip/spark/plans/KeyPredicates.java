@@ -119,10 +119,11 @@ public final class KeyPredicates {
     });
   }
 
-  /** With every constant part as a literal, as the optimizer leaves constants of a WHERE. */
+  /** With every constant part that each job finds to be the same as a literal, as the optimizer leaves constants of a WHERE. */
   public static Expression folded(Expression expression) {
-    if (expression instanceof Literal) return expression;
-    if (expression.foldable()) return new Literal(Unshared.of(expression).eval(null), expression.dataType());
+    Literal literal = Evaluator.literal(expression);
+    if (literal != null) return literal;
+    if (expression.foldable()) return expression; // of literals for its parts it might look as if more were known
     return (Expression) expression.mapChildren(new scala.runtime.AbstractFunction1() {
       public Object apply(Object child) {
         return folded((Expression) child);

@@ -88,13 +88,27 @@ public final class Evaluator {
   }
 
   /** The expression with sub-expressions replaced (or, where they are to be CHECKED, in that form); null as for `bind`, or where jobs differ. */
-  public Expression bound(Expression expression, IdentityHashMap replaced) {
+  public static Expression bound(Expression expression, IdentityHashMap replaced) {
     if (Doubtful.anywhere(expression, replaced)) return null;
     Expression alike = Localized.raising(replace(expression, replaced));
     Expression raising = alike == null ? null : Undated.raising(alike);
     Expression small = raising == null ? null : Bounded.raising(raising);
     boolean known = small != null && small.references().isEmpty() && small.deterministic() && evaluable(small, new ArrayList());
     return known && !PythonBatches.in(small) ? Unshared.of(small) : null; // of what is not evaluable there may be no copy, as of a sub-query
+  }
+
+  /**
+   * What an expression that needs no row is in each job, as a literal; null where that is not known, as of an error. Jobs evaluate what the optimizer
+   * has not folded: where its rule is excluded, and of what is found while planning, as the rows of a small side of a join.
+   */
+  public static Literal literal(Expression expression) {
+    if (expression instanceof Literal) return (Literal) expression;
+    Expression known = bound(expression, new IdentityHashMap());
+    try {
+      return known == null ? null : new Literal(new Repeated(known).eval(null), expression.dataType());
+    } catch (Exception raised) {
+      return null;
+    }
   }
 
   /** Whether the JVM, or a Python worker, can evaluate the expression once its attributes are given: not so a variable (by id) of a lambda around it. */

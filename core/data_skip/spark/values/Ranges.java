@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
@@ -40,7 +41,7 @@ public final class Ranges {
     final scala.math.Ordering ordering; // null where values of the type have none
     final Node[] children;
     final Claim rule; // null where Python claims nothing
-    final boolean constant;
+    final Literal constant; // null where it is none that is known
     int target = -1;
     final Set targets = new HashSet();
     final Repeated whole; // with targets as references; null where Spark cannot evaluate it here
@@ -64,13 +65,13 @@ public final class Ranges {
       }
       this.children = (Node[]) below.toArray(new Node[0]);
       for (int i = 0; i < children.length; i++) targets.addAll(children[i].targets);
-      this.constant = targets.isEmpty() && expression.foldable() && !Undated.hidden(expression, true);
-      Expression bound = evaluator.bound(expression, targetReferences);
+      this.constant = targets.isEmpty() ? Evaluator.literal(expression) : null;
+      Expression bound = Evaluator.bound(expression, targetReferences);
       this.whole = bound == null ? null : new Repeated(bound);
       if (target < 0 && (rule != null || monotone.contains(name)) && !Doubtful.here(expression)) {
         List references = new ArrayList();
         for (int i = 0; i < children.length; i++) {
-          references.add(children[i].constant ? children[i].expression : new BoundReference(i, children[i].type, true));
+          references.add(children[i].constant != null ? (Expression) children[i].constant : new BoundReference(i, children[i].type, true));
         }
         Expression alike = Localized.raising((Expression) expression.withNewChildren(Plans.seq(references)));
         Expression own = alike == null ? null : Bounded.raising(alike);
@@ -89,8 +90,8 @@ public final class Ranges {
       if (children.length == 1) return null;
       List values = new ArrayList();
       for (int i = 1; i < children.length; i++) {
-        if (!children[i].constant) return null;
-        values.add(Unshared.of(children[i].expression).eval(null));
+        if (children[i].constant == null) return null;
+        values.add(children[i].constant.value());
       }
       return new Members(scala.jdk.javaapi.CollectionConverters.asScala(values.iterator()), children[0].ordering);
     }
@@ -99,7 +100,7 @@ public final class Ranges {
     ValueRange range() {
       ValueRange found;
       try {
-        found = target >= 0 ? inputs[target] : constant ? single(Unshared.of(expression).eval(null)) : computed();
+        found = target >= 0 ? inputs[target] : constant != null ? single(constant.value()) : computed();
       } catch (Exception raised) { // by Spark, at a corner: then nothing is known
         found = null;
       }
@@ -206,7 +207,7 @@ public final class Ranges {
 
     private List cornersAndTurns(ValueRange operand, int i) {
       List options = operand.corners(children[i].type);
-      if (rule == null || rule.cuts == null || operand.low == null || children[i].constant) return options;
+      if (rule == null || rule.cuts == null || operand.low == null || children[i].constant != null) return options;
       DataType type = children[i].type;
       for (Iterator cuts = rule.cuts.iterator(); cuts.hasNext();) {
         BigInteger cut = new BigInteger(cuts.next().toString());
