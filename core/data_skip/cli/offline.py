@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from data_skip.clause import Mask
-from data_skip.planning.catalog import kinds_of, places_of
+from data_skip.planning.catalog import as_folder, kinds_of, places_of
 from data_skip.store import FileKey, Places, Snapshot
 from data_skip.store.history import Step
 from data_skip.store.vacuuming import KEPT_HOURS
@@ -31,7 +31,7 @@ class LocalTable:
         self.name = name
         self._folder = folder_of(name)
         self.root = "file:" + escaped(str(self._folder))
-        self._store: Places = places_of(self.root, index_root, None)
+        self._store: Places = places_of(self.root, as_folder(index_root), None)
 
     def describe(self) -> Description:
         """As Table.describe of a table that is read without options which choose files."""

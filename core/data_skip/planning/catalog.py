@@ -56,7 +56,8 @@ EARLIER = "_data_skip"  # where it was kept before, and is still found
 BELIEVED_SECONDS = 10.0
 MOST_STORES = 1_000  # that are kept though nobody holds them: of one without index 3 kB, of one with an index some hundred at least
 PATIENCE_SECONDS = 5.0  # for which an object store is waited for, unless the session says how long
-_NO_PLACE = re.compile(r"(?i)(?!file:/)[a-z][a-z0-9+.-]+:(?!//)")  # to Hadoop another file system, and to deltalake a folder
+# To Hadoop another file system, and to deltalake a folder; what names none; a machine, of which deltalake takes the name for a folder's.
+_NO_PLACE = re.compile(r"(?i)(?!file:/)[a-z][a-z0-9+.-]+:(?!//)|([a-z][a-z0-9+.-]+:)?/*$|file://[^/]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _NO_PATH = re.compile(r"""[\x00-\x20"#%<>?\[\\\]^`{|}\x7f]""")  # what stands in no URI as it is
 

@@ -38,10 +38,14 @@ public final class Plans {
 
   private Plans() {}
 
-  /** The one form of a path, that of `_metadata.file_path`: an escaped URI, without an empty authority. */
+  /**
+   * The one form of a path, that of `_metadata.file_path`: an escaped URI, without an empty authority. Hadoop takes a scheme in any letters, and
+   * lists files by its own.
+   */
   public static String uri(org.apache.hadoop.fs.Path path) {
     java.net.URI uri = path.toUri();
-    return uri.getScheme() + ":" + (uri.getRawAuthority() == null ? "" : "//" + uri.getRawAuthority()) + uri.getRawPath();
+    String scheme = String.valueOf(uri.getScheme()).toLowerCase(java.util.Locale.ROOT);
+    return scheme + ":" + (uri.getRawAuthority() == null ? "" : "//" + uri.getRawAuthority()) + uri.getRawPath();
   }
 
   /** The short name of a format; of another class than Spark's own for that name, as table formats have, its class: it may make other rows. */

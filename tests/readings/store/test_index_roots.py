@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from data_skip import DataSkipError, MinMax, Skipping
+from data_skip.cli.offline import LocalTable
 from data_skip.planning.catalog import Catalog, places_of
 from data_skip.store import DeltaStore, StoreError
 from tests.support import Lake
@@ -124,6 +125,15 @@ def test_a_relative_index_root_is_where_it_was(tmp_path: Path, monkeypatch: pyte
 def test_an_index_root_that_is_no_place(index_root: str) -> None:
     with pytest.raises(DataSkipError, match="is no folder"):
         Catalog(index_root)
+
+
+@pytest.mark.parametrize("index_root", ["/", "file:/", "s3a://", "file://localhost/indexes"])
+def test_an_index_root_that_names_no_folder(index_root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The root of all was taken for none, and indexes lay beside the data; others for folders called `file:`, `s3a:` and `localhost`."""
+    monkeypatch.chdir(tmp_path)
+    for name_it in (Catalog, lambda index_root: LocalTable(str(tmp_path), index_root)):
+        with pytest.raises(DataSkipError, match="is no folder"):
+            name_it(index_root)
 
 
 @pytest.mark.parametrize("index_root", ["~/indexes", "FILE:{home}/indexes", "indexes"])

@@ -15,7 +15,7 @@ from data_skip import DataSkipError, MinMax, ValueList
 from data_skip.store import DeltaStore
 from data_skip.store.definition import Definition
 from data_skip.store.layout import definition_field
-from tests.support import Lake, aged
+from tests.support import Lake, aged, files_read
 
 
 def lines(lake: Lake, folder: str = "") -> None:
@@ -48,6 +48,18 @@ def test_globs_below_a_table_with_partitions(lake: Lake) -> None:
     for below in ("", "/*", "/*/*", "/*/*/*", "/p=*/*", "/*/q=2/*", "/p=1/q=2/*"):
         assert lake.spark.read.text(f"{lake.folder}{below}").count() == (10 if "q=2" in below else 20), below
     assert [path for path in glob.glob(f"{lake.folder}/**", recursive=True) if "data_skip" in path] == []
+
+
+def test_a_table_whose_scheme_is_written_in_other_letters(lake: Lake) -> None:
+    """Hadoop takes it for the same, and lists files by its own: none lay below the root, so that no index was made, nor used."""
+    for i in range(2):
+        lake.file(f"{i}.parquet", {"x": [i]})
+    written = f"FILE:{lake.folder}"
+    assert lake.skipping.table(written).create_index(MinMax("x")).files_collected == 2
+    assert lake.skipping.table(written).describe().location == lake.table().describe().location
+    for path in (written, str(lake.folder)):
+        for frame in (lake.spark.read.parquet(path), lake.skipping.table(path).read("snapshot")):
+            assert files_read(lake.skipping, frame.where("x = 1"), lake.folder) == {"1.parquet"}, path
 
 
 def test_an_index_where_it_was_kept_before_is_found(lake: Lake) -> None:
