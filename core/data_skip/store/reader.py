@@ -377,6 +377,8 @@ def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:
             [column for column in one["columns"] if column not in other["columns"]]
             for one, other in ((collected, query), (query, collected))
         )
+        if new and not old:
+            return f"collected without columns {_shown(new)}, the query reads with them"
         what = f"columns {_shown(old)}" if old or new else "columns in another order"
         return f"collected with {what}, the query reads {_shown(new or query['columns'])}"
     for part, unset in (("options", "(unset)"), ("session", _DEFAULT)):
