@@ -5,7 +5,8 @@ univocity's parser, to which Spark gives one line after the other, tells values 
 - by what was read before it. The first line of a part of a file loses a mark of the order of bytes. Whether a last value that is blank is
   empty or missing depends on the value and on the line before. Of a line with a line feed inside, the rest is left to the next one.
 - by the columns that a query asks for. It passes over quoted text that is left out by looking for a quote with no escape before it. That
-  goes too far where the escape is escaped itself, as in `"a\\\\"`, and, where quotes escape quotes, if all of the text is quotes: `""`.
+  goes too far where the escape is escaped itself, as in `"a\\\\"`, and, where quotes escape quotes, if all of the text is quotes: `""`. It
+  leaves out columns from its second record on: so the first one of a part of a file has other values there than behind another.
 
 And a header behind comments is one only in the first part of its file.
 
@@ -41,10 +42,9 @@ def encoding_of(reader: Mapping[str, Any]) -> str:
 
 
 class Lines(NamedTuple):
-    """The numbers of the files with an odd line, of those with one that depends on where a part begins, and of those with a header."""
+    """The numbers of the files with an odd line, which may depend on where a part of its file begins, and of those with a header."""
 
     odd: set[int]
-    unsteady: set[int]
     headed: set[int]
 
 
@@ -55,11 +55,11 @@ def looked_through(lines: DataFrame, number: str, reader: Mapping[str, Any], in_
     parts in which a file is read.
     """
     line = named(lines.columns[0])
-    odd, unsteady = (_in_line(line, odd_lines(reader, of_parts)) for of_parts in (False, True))
+    odd = _in_line(line, odd_lines(reader))
     first = lines.metadataColumn("_metadata")["file_block_start"] == 0
     headed = first & line.rlike(_header(reader)) if in_parts else F.lit(False)
-    found = lines.where(odd | headed).groupBy(named(number)).agg(F.max(odd), F.max(unsteady), F.max(headed)).collect()
-    return Lines(*({file for file, *says in found if says[i]} for i in range(3)))
+    found = lines.where(odd | headed).groupBy(named(number)).agg(F.max(odd), F.max(headed)).collect()
+    return Lines(*({file for file, *says in found if says[i]} for i in range(2)))
 
 
 def _in_line(line: Column, odd: Sequence[Odd]) -> Column:
@@ -75,8 +75,8 @@ def _header(reader: Mapping[str, Any]) -> str:
     return rf"\A[{_BLANK}\x{{FFFD}}]*+{unless}[^{_BLANK}\x{{FFFD}}]"
 
 
-def odd_lines(reader: Mapping[str, Any], of_parts: bool = False) -> list[Odd]:
-    """Of which lines nothing is sure; of_parts: since that depends on what was read before, and so on where a part of the file begins."""
+def odd_lines(reader: Mapping[str, Any]) -> list[Odd]:
+    """Of which lines nothing is sure."""
     if reader["format"] != "csv" or not is_cut_into_lines(reader):
         return []
     options = reader["options"]
@@ -100,7 +100,7 @@ def odd_lines(reader: Mapping[str, Any], of_parts: bool = False) -> list[Odd]:
         found.append((separator[:1], rf"{begins}[{_BLANK}]++\z"))
     if len(options.get("linesep", "")) > 1:
         found.append(("\n", r"\n"))
-    if leaves_out_columns(reader) and not of_parts:
+    if leaves_out_columns(reader):
         found += _unlike_if_left_out(quote, escape, escapes, rf"(?:{begins}|[{_BLANK}])" if leading else begins, zeros)
     return found
 

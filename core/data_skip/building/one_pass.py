@@ -262,9 +262,8 @@ def _read(
     if odd_lines(reader) or part:
         text = target.jvm.lines(state.frame, listing.java, _unused(LINE, state.frame), number, encoding_of(reader), part)
         lines = looked_through(text, number, reader, in_parts=part is not None)
-        unsteady = lines.unsteady | (found.keys() - lines.headed if part else set())
-        for i in found.keys() & (lines.odd | unsteady):
-            found[i].refused, found[i].unsteady = True, i in unsteady
+        for i in found.keys() & (lines.odd | (found.keys() - lines.headed if part else set())):
+            found[i].refused = found[i].unsteady = True
     return found
 
 

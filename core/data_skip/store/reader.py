@@ -44,7 +44,7 @@ _DEFAULTS = {("wholetext", "false")}  # that PySpark's spark.read.text sets, and
 _CORRUPT = "columnNameOfCorruptRecord"
 _DEFAULT = "(default)"
 _EXISTS_DEFAULT = "EXISTS_DEFAULT"  # in the metadata of a field
-_DOUBTS = 3  # of the rules by which files of text are refused (building/doubts.py, lines.py): records by other rules may say too much
+_DOUBTS = 4  # of the rules by which files of text are refused (building/doubts.py, lines.py): records by other rules may say too much
 _SCHEMA_AT = "avroschemaurl"
 _POSITIONAL_ORC = "orc.force.positional.evolution"
 _POSITIONAL_LEVEL = f"{_POSITIONAL_ORC}.level"
@@ -377,6 +377,8 @@ def difference(collected: Mapping[str, Any], query: Mapping[str, Any]) -> str:
             [column for column in one["columns"] if column not in other["columns"]]
             for one, other in ((collected, query), (query, collected))
         )
+        if new and not old:
+            return f"collected without columns {_shown(new)}, the query reads with them"
         what = f"columns {_shown(old)}" if old or new else "columns in another order"
         return f"collected with {what}, the query reads {_shown(new or query['columns'])}"
     for part, unset in (("options", "(unset)"), ("session", _DEFAULT)):

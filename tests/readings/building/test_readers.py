@@ -186,6 +186,17 @@ def test_orc_forced_by_position(lake: Lake) -> None:
         unused(lake.check("a = 100", read=["a.orc"]), "columns")
 
 
+def test_columns_that_were_added_are_named(lake: Lake) -> None:
+    """It said that the index was "collected with columns , the query reads c integer"."""
+    lake.lines("a.csv", "1,x")
+    lake.index(MinMax("a"), format="csv", schema="a int, b string")
+    lake.view(format="csv", schema="a int, b string, c int")
+    report = lake.query("SELECT * FROM t WHERE a = 2", read=["a.csv"])
+    assert "collected without columns c integer, the query reads with them" in str(report)
+    with pytest.raises(DataSkipError, match="collected without columns c integer, the table is now read with them"):
+        lake.table(format="csv", schema="a int, b string, c int").refresh()
+
+
 def test_two_partitions_at_one_location(lake: Lake) -> None:
     spark = lake.spark
     lake.file("one/a.parquet", {"x": [10]})
