@@ -66,7 +66,7 @@ public final class RuntimeFilter {
       boolean aboutBoth = SideRows.meets(part, mine.outputSet()) && SideRows.meets(part, other.outputSet());
       boolean alone = Determinism.holds(part) && !SideRows.inBatches(part, other.outputSet()) && !SideRows.holds(part, PlanExpression.class);
       boolean sure = !Alike.holdsWhatDependsOnOrder(part, other.outputSet()); // else another join's broadcast may serve this one, by its own keys
-      if (aboutBoth && alone && sure) both.add(part);
+      if (aboutBoth && alone && sure && !Doubtful.inSomePlan(part)) both.add(part);
     }
     if (both.isEmpty()) return null;
     return new RuntimeFilter(both, other, false, new String[1]);

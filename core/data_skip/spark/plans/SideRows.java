@@ -146,8 +146,8 @@ public final class SideRows {
     Expression left = (Expression) condition.children().apply(0);
     Expression right = (Expression) condition.children().apply(1);
     if (!(left.dataType() instanceof AtomicType)) return null;
-    if (!meets(left, other.outputSet()) && right.references().subsetOf(other.outputSet())) return left;
-    if (!meets(right, other.outputSet()) && left.references().subsetOf(other.outputSet())) return right;
+    if (!meets(left, other.outputSet()) && right.references().subsetOf(other.outputSet())) return Repeatable.mixesLetters(other, right) ? null : left;
+    if (!meets(right, other.outputSet()) && left.references().subsetOf(other.outputSet())) return Repeatable.mixesLetters(other, left) ? null : right;
     return null;
   }
 
