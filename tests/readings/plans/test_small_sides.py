@@ -120,8 +120,8 @@ def test_what_jobs_make_of_the_other_side(facts: Lake, sql: str) -> None:
     assert facts.spark.sql(sql).first()["k"] == 5
 
 
-SHARP = "(SELECT lower(substring('ẞ', 1 + id)) AS t FROM range(1))"  # upper(t) is SS, and upper('ẞ') is that
-ALMOST_1 = "(SELECT CAST(concat('0.9999999999999999', 9 - id) AS DECIMAL(18, 17)) AS c FROM range(1)) d"  # as an INT 0 where it is read, and else 1
+SHARP = "(SELECT lower(substring('ẞ', 1 + id)) AS t FROM range(1))"  # upper(t) is SS; of the capital letter it is that
+ALMOST_1 = "(SELECT CAST(concat('0.9999999999999999', 9 - id) AS DECIMAL(18, 17)) AS c FROM range(1)) d"  # an INT 0 where it is read
 LETTERS = f"(SELECT length(upper(t)) AS n, length(t) AS m, concat(t, t) AS u, t FROM {SHARP}) d"
 PARSED = """(SELECT from_json(if(id = 0, '{"a": "x"}', ''), 'a INT, _corrupt_record STRING') AS j FROM range(1)) d"""
 PAIRS = "(SELECT map('a', id, if(id > 0, 'b', 'a'), id + 5) AS m FROM range(1)) d"
@@ -141,7 +141,7 @@ PAIRS = "(SELECT map('a', id, if(id > 0, 'b', 'a'), id + 5) AS m FROM range(1)) 
     ],
 )
 def test_what_the_optimizer_puts_together(facts: Lake, sql: str) -> None:
-    """Rows were lost: of a side that was run for its keys alone, Spark made other keys than in the query, which shows what they are made of."""
+    """Rows were lost: of a side that was run for its keys alone, Spark made other keys than in the query, which shows more of it."""
     with settings_of(facts.spark, {"spark.sql.mapKeyDedupPolicy": "LAST_WIN"}):
         facts.query(sql)
         assert len(facts.spark.sql(sql).collect()) == 1

@@ -169,15 +169,15 @@ public final class Repeatable {
    * it takes upper(lower(x)) for upper(x), and of some letters, as the capital sharp s, they differ.
    */
   public static boolean mixesLetters(LogicalPlan plan, Expression expression) {
-    boolean upper = expression != null && SideRows.holds(expression, Upper.class);
-    boolean lower = expression != null && SideRows.holds(expression, Lower.class);
+    boolean upper = expression != null && Plans.holds(expression, Upper.class);
+    boolean lower = expression != null && Plans.holds(expression, Lower.class);
     if (expression != null && !upper && !lower) return false;
     return (upper || holds(plan, Upper.class)) && (lower || holds(plan, Lower.class));
   }
 
   private static boolean holds(LogicalPlan plan, Class kind) {
     scala.collection.Iterator expressions = plan.children().isEmpty() ? scala.collection.Iterator$.MODULE$.empty() : plan.expressions().iterator();
-    while (expressions.hasNext()) if (SideRows.holds((Expression) expressions.next(), kind)) return true;
+    while (expressions.hasNext()) if (Plans.holds((Expression) expressions.next(), kind)) return true;
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) if (holds((LogicalPlan) children.next(), kind)) return true;
     return false;
@@ -191,8 +191,8 @@ public final class Repeatable {
     scala.collection.Iterator expressions = plan.children().isEmpty() ? scala.collection.Iterator$.MODULE$.empty() : plan.expressions().iterator();
     while (expressions.hasNext()) {
       Expression expression = (Expression) expressions.next();
-      boolean parses = SideRows.holds(expression, JsonToStructs.class) || SideRows.holds(expression, CsvToStructs.class);
-      if (parses || SideRows.holds(expression, CreateMap.class) || Doubtful.inSomePlan(expression)) return true;
+      boolean parses = Plans.holds(expression, JsonToStructs.class) || Plans.holds(expression, CsvToStructs.class);
+      if (parses || Plans.holds(expression, CreateMap.class) || Doubtful.inSomePlan(expression)) return true;
     }
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) if (changesPutTogether((LogicalPlan) children.next())) return true;
