@@ -149,4 +149,12 @@ public final class Plans {
     String id = session.sparkContext().getLocalProperty("spark.sql.execution.root.id");
     return id == null ? "" : id;
   }
+
+  /** Whether an expression, or a part of it, is of a kind. */
+  public static boolean holds(Expression expression, Class kind) {
+    if (kind.isInstance(expression)) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (holds((Expression) children.next(), kind)) return true;
+    return false;
+  }
 }

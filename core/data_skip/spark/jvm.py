@@ -26,8 +26,8 @@ SOURCES = tuple(
     for room, names in (
         ("trees", "PythonResults"),
         ("", "Connection Kept UserSettings Meddling Plans Relations Determinism Substitution Unshared TaskJvm"),
-        ("plans", "SameColumns ScannedFiles SideCost Alike Repeatable PoolThreads TimeLimit SessionWindows SmallSide"),
         ("values", "Doubtful"),
+        ("plans", "SameColumns ScannedFiles SideCost Alike Repeatable PoolThreads TimeLimit SessionWindows SmallSide"),
         ("trees", "Code TreeEncoder Foreign Variants"),
         ("values", "TimeZones ValueRange Claim Conditions Domain Repeated Bisection AnsiForm"),
         ("trees", "ReadableSql"),

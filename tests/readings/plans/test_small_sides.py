@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from data_skip import MinMax, Skipping, ValueList
 from tests.geo_skip.conftest import sedona, with_sedona  # noqa: F401  # fixtures
-from tests.support import Lake
+from tests.support import Lake, settings_of
 
 TEXTS = ["Zeta", "zeta", "0.0x", "-0.0x", "other", "k7", "k8"]
 VIEWS = {
@@ -118,6 +118,33 @@ def test_what_jobs_make_of_the_other_side(facts: Lake, sql: str) -> None:
     """Rows were lost: what functions give of the values of the other side was asked of their interpreted form."""
     facts.query(sql)
     assert facts.spark.sql(sql).first()["k"] == 5
+
+
+SHARP = "(SELECT lower(substring('ẞ', 1 + id)) AS t FROM range(1))"  # upper(t) is SS; of the capital letter it is that
+ALMOST_1 = "(SELECT CAST(concat('0.9999999999999999', 9 - id) AS DECIMAL(18, 17)) AS c FROM range(1)) d"  # an INT 0 where it is read
+LETTERS = f"(SELECT length(upper(t)) AS n, length(t) AS m, concat(t, t) AS u, t FROM {SHARP}) d"
+PARSED = """(SELECT from_json(if(id = 0, '{"a": "x"}', ''), 'a INT, _corrupt_record STRING') AS j FROM range(1)) d"""
+PAIRS = "(SELECT map('a', id, if(id > 0, 'b', 'a'), id + 5) AS m FROM range(1)) d"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT k, d.t FROM facts JOIN {SHARP} d ON k = length(upper(d.t))",
+        f"SELECT k, d.* FROM facts JOIN {LETTERS} ON k = d.n",
+        f"SELECT k, d.* FROM facts JOIN {LETTERS} ON k BETWEEN d.n AND d.m + 1",
+        f"SELECT k, d.c FROM facts JOIN {ALMOST_1} ON k = CAST(d.c AS INT)",
+        f"SELECT /*+ BROADCAST(facts) */ k, d.c FROM facts JOIN {ALMOST_1} ON k - CAST(d.c AS INT) = 0",
+        f"SELECT k, d.j FROM facts JOIN {PARSED} ON k <=> length(d.j._corrupt_record) - 5",
+        f"SELECT k, d.m FROM facts JOIN {PAIRS} ON k = d.m['a']",
+        f"SELECT k FROM facts JOIN days ON k = {FIVE_TOO.format('p')}",
+    ],
+)
+def test_what_the_optimizer_puts_together(facts: Lake, sql: str) -> None:
+    """Rows were lost: of a side that was run for its keys alone, Spark made other keys than in the query, which shows more of it."""
+    with settings_of(facts.spark, {"spark.sql.mapKeyDedupPolicy": "LAST_WIN"}):
+        facts.query(sql)
+        assert len(facts.spark.sql(sql).collect()) == 1
 
 
 def test_a_column_that_both_sides_have_is_of_neither(facts: Lake) -> None:

@@ -59,7 +59,7 @@ public final class SkippingFileIndex implements FileIndex, ScannedFiles.Wrapper 
     scala.collection.Iterator all = ((scala.collection.Seq) partitionFilters.concat(dataFilters)).iterator();
     while (all.hasNext()) {
       Expression filter = (Expression) all.next();
-      if (!SideRows.holds(filter, PlanExpression.class)) result.add(filter);
+      if (!Plans.holds(filter, PlanExpression.class)) result.add(filter);
     }
     return result;
   }

@@ -175,7 +175,7 @@ public final class FilesRead {
 
   /** Whether an expression gives a row the same in each part of a query. */
   private static boolean isOfRow(Expression value) {
-    boolean alone = !SideRows.holds(value, PlanExpression.class) && !SideRows.holds(value, PythonUDF.class);
+    boolean alone = !Plans.holds(value, PlanExpression.class) && !Plans.holds(value, PythonUDF.class);
     return alone && value.dataType() instanceof AtomicType && Plans.exact(value.dataType()) && Determinism.holds(value);
   }
 

@@ -5,15 +5,20 @@ import org.apache.spark.sql.catalyst.expressions.Add;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.CreateMap;
+import org.apache.spark.sql.catalyst.expressions.CsvToStructs;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.JsonToStructs;
 import org.apache.spark.sql.catalyst.expressions.LambdaFunction;
+import org.apache.spark.sql.catalyst.expressions.Lower;
 import org.apache.spark.sql.catalyst.expressions.Multiply;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.Subtract;
 import org.apache.spark.sql.catalyst.expressions.UnaryExpression;
 import org.apache.spark.sql.catalyst.expressions.UnaryMinus;
+import org.apache.spark.sql.catalyst.expressions.Upper;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Average;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
@@ -151,9 +156,50 @@ public final class Repeatable {
 
   /**
    * Why a plan may give other rows where fewer of its columns are asked for, as for the keys of a join; null where it gives the same. A
-   * reader of text finds a record malformed by the columns that it parses: then it drops the record, or fills a column of its own.
+   * reader of text finds a record malformed by the columns that it parses: then it drops the record, or fills a column of its own. And what one
+   * operator computes of what another does, the optimizer puts together once nothing else asks for that.
    */
   public static String dependsOnColumns(LogicalPlan plan) {
+    if (mixesLetters(plan, null) || changesPutTogether(plan)) return "Spark may simplify what it computes, where fewer columns are asked for";
+    return dependsOnColumnsRead(plan);
+  }
+
+  /**
+   * Whether the optimizer may simplify what a plan computes, with an expression of its rows, in another way than in the query's own plan:
+   * it takes upper(lower(x)) for upper(x), and of some letters, as the capital sharp s, they differ.
+   */
+  public static boolean mixesLetters(LogicalPlan plan, Expression expression) {
+    boolean upper = expression != null && Plans.holds(expression, Upper.class);
+    boolean lower = expression != null && Plans.holds(expression, Lower.class);
+    if (expression != null && !upper && !lower) return false;
+    return (upper || holds(plan, Upper.class)) && (lower || holds(plan, Lower.class));
+  }
+
+  private static boolean holds(LogicalPlan plan, Class kind) {
+    scala.collection.Iterator expressions = plan.children().isEmpty() ? scala.collection.Iterator$.MODULE$.empty() : plan.expressions().iterator();
+    while (expressions.hasNext()) if (Plans.holds((Expression) expressions.next(), kind)) return true;
+    scala.collection.Iterator children = plan.children().iterator();
+    while (children.hasNext()) if (holds((LogicalPlan) children.next(), kind)) return true;
+    return false;
+  }
+
+  /**
+   * Whether a plan computes what the optimizer changes where it is put together with another expression: of a map that is made of pairs it
+   * takes the first that fits, which may be the last (mapKeyDedupPolicy), of text that is parsed it parses the one field that is asked for.
+   */
+  private static boolean changesPutTogether(LogicalPlan plan) {
+    scala.collection.Iterator expressions = plan.children().isEmpty() ? scala.collection.Iterator$.MODULE$.empty() : plan.expressions().iterator();
+    while (expressions.hasNext()) {
+      Expression expression = (Expression) expressions.next();
+      boolean parses = Plans.holds(expression, JsonToStructs.class) || Plans.holds(expression, CsvToStructs.class);
+      if (parses || Plans.holds(expression, CreateMap.class) || Doubtful.inSomePlan(expression)) return true;
+    }
+    scala.collection.Iterator children = plan.children().iterator();
+    while (children.hasNext()) if (changesPutTogether((LogicalPlan) children.next())) return true;
+    return false;
+  }
+
+  private static String dependsOnColumnsRead(LogicalPlan plan) {
     if (plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
       HadoopFsRelation files = (HadoopFsRelation) ((LogicalRelation) plan).relation();
       java.util.Map options = new java.util.TreeMap(String.CASE_INSENSITIVE_ORDER);
@@ -165,7 +211,7 @@ public final class Repeatable {
     }
     scala.collection.Iterator children = plan.children().iterator();
     while (children.hasNext()) {
-      String why = dependsOnColumns((LogicalPlan) children.next());
+      String why = dependsOnColumnsRead((LogicalPlan) children.next());
       if (why != null) return why;
     }
     return null;

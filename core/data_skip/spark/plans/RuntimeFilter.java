@@ -64,9 +64,9 @@ public final class RuntimeFilter {
     for (int i = 0; i < conditions.size(); i++) {
       Expression part = KeyPredicates.asWritten((Expression) conditions.get(i));
       boolean aboutBoth = SideRows.meets(part, mine.outputSet()) && SideRows.meets(part, other.outputSet());
-      boolean alone = Determinism.holds(part) && !SideRows.inBatches(part, other.outputSet()) && !SideRows.holds(part, PlanExpression.class);
+      boolean alone = Determinism.holds(part) && !SideRows.inBatches(part, other.outputSet()) && !Plans.holds(part, PlanExpression.class);
       boolean sure = !Alike.holdsWhatDependsOnOrder(part, other.outputSet()); // else another join's broadcast may serve this one, by its own keys
-      if (aboutBoth && alone && sure) both.add(part);
+      if (aboutBoth && alone && sure && !Doubtful.inSomePlan(part)) both.add(part);
     }
     if (both.isEmpty()) return null;
     return new RuntimeFilter(both, other, false, new String[1]);
@@ -75,7 +75,7 @@ public final class RuntimeFilter {
   /** A predicate that compares with an uncorrelated scalar sub-query; null for another. */
   public static RuntimeFilter ofSubquery(Expression predicate) {
     ScalarSubquery found = SideRows.subquery(predicate);
-    if (found == null || !found.outerAttrs().isEmpty() || SideRows.holds(predicate, PythonUDF.class)) return null;
+    if (found == null || !found.outerAttrs().isEmpty() || Plans.holds(predicate, PythonUDF.class)) return null;
     Expression rest = KeyPredicates.replaced(predicate, found, new Literal(null, found.dataType()));
     if (!Determinism.holds(rest) || SideRows.subquery(rest) != null) return null;
     LogicalPlan query = (LogicalPlan) found.plan();

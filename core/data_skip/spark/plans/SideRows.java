@@ -54,13 +54,6 @@ public final class SideRows {
     return null;
   }
 
-  public static boolean holds(Expression expression, Class kind) {
-    if (kind.isInstance(expression)) return true;
-    scala.collection.Iterator children = expression.children().iterator();
-    while (children.hasNext()) if (holds((Expression) children.next(), kind)) return true;
-    return false;
-  }
-
   public static boolean meets(Expression expression, AttributeSet attributes) {
     scala.collection.Iterator references = expression.references().iterator();
     while (references.hasNext()) if (attributes.contains((Attribute) references.next())) return true;
@@ -142,12 +135,12 @@ public final class SideRows {
 
   /** The scan's side of an equality of both sides, where keys can be told by their values; null for another condition. */
   private Expression key(Expression condition) {
-    if (!(condition instanceof EqualTo) && !(condition instanceof EqualNullSafe) || holds(condition, PythonUDF.class)) return null;
+    if (!(condition instanceof EqualTo) && !(condition instanceof EqualNullSafe) || Plans.holds(condition, PythonUDF.class)) return null;
     Expression left = (Expression) condition.children().apply(0);
     Expression right = (Expression) condition.children().apply(1);
     if (!(left.dataType() instanceof AtomicType)) return null;
-    if (!meets(left, other.outputSet()) && right.references().subsetOf(other.outputSet())) return left;
-    if (!meets(right, other.outputSet()) && left.references().subsetOf(other.outputSet())) return right;
+    if (!meets(left, other.outputSet()) && right.references().subsetOf(other.outputSet())) return Repeatable.mixesLetters(other, right) ? null : left;
+    if (!meets(right, other.outputSet()) && left.references().subsetOf(other.outputSet())) return Repeatable.mixesLetters(other, left) ? null : right;
     return null;
   }
 

@@ -57,6 +57,18 @@ public final class Doubtful {
     return false;
   }
 
+  /**
+   * Whether a part of an expression may be something else in another plan of the same query: also of what this one reads from a row, and that one
+   * computes in the same task, as of the rows of a join that it does not broadcast.
+   */
+  public static boolean inSomePlan(Expression expression) {
+    if (here(expression)) return true;
+    if (expression instanceof Cast && ((Cast) expression).child().dataType() instanceof DecimalType && throughDouble((Cast) expression)) return true;
+    scala.collection.Iterator children = expression.children().iterator();
+    while (children.hasNext()) if (inSomePlan((Expression) children.next())) return true;
+    return false;
+  }
+
   /** Whether this very expression may give something else of the same operands. */
   public static boolean here(Expression expression) {
     if (Determinism.isRandom(expression)) return true;
